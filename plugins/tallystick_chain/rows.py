@@ -40,7 +40,6 @@ COMMANDS = CommandRows(
             metavar="URL",
             help="Of state.npz, take the hotkeys alone that have their slots on this chain still.",
             kind=VALUE,
-            home="tallystick_chain.cli.inputs:check_both",
         ),
         CommandOption(
             command=("groups", "select"),
@@ -57,7 +56,6 @@ COMMANDS = CommandRows(
                 metavar="FILE",
                 help="With --chain, the network file.",
                 kind=VALUE,
-                home="tallystick_chain.cli.inputs:check_both",
             )
             for command in (("miner", "sync"), ("groups", "select"))
         ),
@@ -67,7 +65,6 @@ COMMANDS = CommandRows(
             metavar="B",
             help="With --chain, the block; by default the newest finalized one.",
             kind=VALUE,
-            home="tallystick_chain.cli.inputs:check_block",
         ),
     ),
 )

@@ -1,38 +1,26 @@
 """Equivalence of the backends: each gives the same number for the same record.
 
-The exact evaluator is the reference. What it gives for each requirement and for each value of a
-skill type is compared with the generated functions of integers and with the columns; then whole
-results, one by one, with those of a batch, and what explanations say of them.
+The exact evaluator is the reference. What it gives for each requirement and each value of a skill
+type is compared with the generated functions of integers; then whole results of these, one by one,
+with those of a batch, which columns make, and with explanations.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import attrs
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RecordError
 from tallystick.formula.evaluate import Facts, evaluate
-from tallystick.numbers.nano import NANO
-from tallystick.numbers.real import publish
-from tallystick.records.rejects import Reject
-from tallystick.records.struct_builder import is_answered
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.scores import walk
 from tallystick.scoring.value import Value
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding
+from tallystick_conformance.testing.record_checker import FactReader
 from tallystick_conformance.testing.samples import JSON, line, of_type
-
-if TYPE_CHECKING:
-    from tallystick.formula.columns import Column
-
-K = TypeVar("K")
 
 EXPLAINED = 40
 """Number of records of each type that are explained: it takes far longer than scoring."""
@@ -40,181 +28,66 @@ EXPLAINED = 40
 _LONGEST = 200
 
 
-@attrs.frozen(eq=False)
-class _Rows:
-    """The records of one type, with their facts and what the exact evaluator published of them.
-
-    Attributes:
-        records: the records.
-        facts: the integers of each.
-        published: the published values of each, 1 where they do not apply; they grow step by step.
-    """
-
-    records: list[JSON]
-    facts: list[Facts]
-    published: list[dict[Value, int]]
-
-
-@attrs.frozen(eq=False)
-class _Evaluated:
-    """One value of every record, by three backends; what fails is told as text.
-
-    Attributes:
-        name: of the value.
-        exact: by the exact evaluator.
-        integers: by the generated function of integers.
-        columns: by the columns.
-    """
-
-    name: str
-    exact: list[Any]
-    integers: list[Any]
-    columns: list[Any]
-
-
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Yield the findings about backends that differ; one for each value of each rule set.
+    """Yield the findings about backends that differ; the first value of each type that does.
 
     Raises:
         SchemaError: no record of a skill type was found that meets its requirements.
     """
     for reference, scorer in subject.scorers.items():
         for name, bound in scorer.types.items():
-            requirements = bound.required
-            records = of_type(scorer.registry.skill_types[name], requirements)
-            yield from _of_type(f"{reference}: {name}", scorer, bound, records)
+            where = f"{reference}: {name}"
+            records = of_type(scorer.registry.skill_types[name], bound.required)
+            found = list(_of_values(where, bound, records))
+            # a value that differs makes results differ too, which says nothing more
+            yield from found or _of_results(where, scorer, records)
+            yield from _of_explanations(where, scorer, records)
 
 
-def _of_type(
-    where: str, scorer: Scorer, bound: BoundType, records: Sequence[JSON]
-) -> Iterator[Diagnostic]:
-    rows = _rows(scorer, records)
-    steps = _steps(bound, rows)
-    found = [each for evaluated in steps for each in _differing(where, evaluated, rows)]
-    # a formula that differs makes results differ too, which says nothing more
-    yield from found or _of_results(where, scorer, records)
-    yield from _of_explanations(where, scorer, records)
-
-
-def _rows(scorer: Scorer, records: Sequence[JSON]) -> _Rows:
-    """Return the records with their facts, but for those of which an opaque fact fails."""
-    rows = _Rows([], [], [])
+def _of_values(where: str, bound: BoundType, records: Sequence[JSON]) -> Iterator[Diagnostic]:
+    """Yield the first record of which the exact evaluator gives another number than integers do."""
+    reader = FactReader(bound.schema, bound.facts)
     for record in records:
-        found = scorer.decoder.decode(record, 1)
-        if isinstance(found, Reject) or not is_answered(found):
-            continue
         try:
-            facts = scorer.types[found.skill_type].facts_of(found)
+            facts = reader.integers(record)
         except RecordError:
+            continue  # an opaque fact fails, which its own check reports
+        if facts is None:
             continue
-        rows.records.append(record)
-        rows.facts.append(facts)
-        rows.published.append({})
-    return rows
+        for name, exact, integers in _pairs(bound, facts):
+            if isinstance(exact, str) or exact != integers:
+                values = {"exact": exact, "integers": integers}
+                message = f"found exact {exact}, integers {integers} (nano), expected one number"
+                evidence = {"record": record, **values}
+                yield finding("readers-disagree", f"{where}: {name}", message, evidence)
+                return
 
 
-def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Evaluated]:
-    """Every value of a type in order, each over what the exact evaluator gave for those before.
+def _pairs(bound: BoundType, facts: Facts) -> Iterator[tuple[str, Any, Any]]:
+    """Yield requirements and values of one record by name: exactly, and by integers.
 
-    The composite is compared after its gates, as the quality.
+    Each stands after those that it reads, for which the exact number is taken. What fails is told
+    as text.
     """
     for own in bound.requirements:
-        yield _conditions(own.requirement.name, own.compiled, rows)
-    for place, value in enumerate(bound.values):
-        if value is bound.composite:
-            continue
-        if value.applies is not None:
-            yield _conditions(f"{value.name}, where it applies", value.applies, rows)
-        yield (evaluated := _evaluate(bound, place, rows))
-        for published, found in zip(rows.published, evaluated.exact, strict=True):
-            published[value] = found if isinstance(found, int) else 0
-        if value.is_exact:
-            yield _ratios(value, rows)
+        condition = own.compiled.tree
+        exact = _tried(evaluate, condition, facts, {})
+        yield own.requirement.name, exact, _tried(own.compiled.holds, facts)
+    published: dict[Value, Any] = dict(bound.tracked(bound.seeds))
+    for value in bound.values:
+        exact = _tried(value.reference, facts, published)
+        yield value.name, exact, _tried(value.nano, facts, published)
+        published[value] = exact
+        if value.is_exact and exact is not None:
+            ratios = (_tried(read, facts, published) for read in (value.exact, value.ratio))
+            yield f"{value.name}, as a ratio", *ratios
 
 
-def _ratios(measure: Value, rows: _Rows) -> _Evaluated:
-    """Return an exact measure unrounded; the columns have the same function as one record."""
-    given = list(zip(rows.facts, rows.published, strict=True))
-    generated = [_tried(measure.ratio, *each) for each in given]
-    exact = [
-        None if ratio is None else _tried(measure.exact, *each)
-        for ratio, each in zip(generated, given, strict=True)
-    ]
-    return _Evaluated(f"{measure.name}, as a ratio", exact, generated, generated)
-
-
-def _conditions(name: str, compiled: Compiled, rows: _Rows) -> _Evaluated:
-    """Return the result of every backend for a condition on facts."""
-    count = len(rows.records)
-    return _Evaluated(
-        name,
-        [_tried(_exact, compiled, facts) for facts in rows.facts],
-        [_tried(compiled.nano, facts, {}) for facts in rows.facts],
-        _of_columns(count, lambda: compiled.nano_columns(_columns(rows.facts), {}, count)),
-    )
-
-
-def _exact(compiled: Compiled, facts: Facts) -> int:
-    return publish(evaluate(compiled.tree, facts, {}))
-
-
-def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
-    """Return the result of every backend for the value at a position of the type's list."""
-    value, values = bound.values[place], bound.values[: place + 1]
-    pairs = list(zip(rows.facts, rows.published, strict=True))
-
-    def one(facts: Facts, published: Mapping[Value, int], *, exactly: bool) -> int:
-        given = {**bound.tracked(bound.seeds), **published}
-        found = walk(values, facts, given, exactly=exactly)[value]
-        return NANO if found is None else found
-
-    def columns() -> Column:
-        from tallystick.scoring.planner import Plan, Target  # loads NumPy
-
-        facts, published = _columns(rows.facts), _columns(rows.published)
-        plan = Plan([Target(bound, (value,), bound.tracked(bound.seeds))], given=published)
-        (scores,) = plan.run(facts.__getitem__, len(pairs), published)
-        column: Column = scores.columns[value]
-        return column
-
-    return _Evaluated(
-        value.name,
-        [_tried(one, *each, exactly=True) for each in pairs],
-        [_tried(one, *each, exactly=False) for each in pairs],
-        _of_columns(len(pairs), columns),
-    )
-
-
-def _of_columns(rows: int, evaluate: Callable[[], Column]) -> list[int | str]:
-    found = _tried(evaluate) if rows else []
-    return [found] * rows if isinstance(found, str) else [int(value) for value in found]
-
-
-def _tried(evaluate: Callable[..., Any], *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # a number, or why there is none
+def _tried(evaluate: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401  # a number, or why there is none
     try:
-        return evaluate(*arguments, **named)
+        return evaluate(*arguments)
     except Exception as error:  # noqa: BLE001  # a backend that fails differs from others
         return f"{type(error).__name__}: {error}"[:_LONGEST]
-
-
-def _columns(rows: Sequence[Mapping[K, int]]) -> dict[K, Any]:
-    """Return a column for each key of some rows, all of which have the same."""
-    import numpy as np  # loaded when columns are read
-
-    return {key: np.array([row[key] for row in rows], np.int64) for key in (rows or [{}])[0]}
-
-
-def _differing(where: str, evaluated: _Evaluated, rows: _Rows) -> Iterator[Diagnostic]:
-    """Yield the first record for which two backends give different numbers."""
-    every = zip(rows.records, evaluated.exact, evaluated.integers, evaluated.columns, strict=True)
-    for record, exact, integers, columns in every:
-        if isinstance(exact, str) or not exact == integers == columns:
-            values = {"exact": exact, "integers": integers, "columns": columns}
-            shown = ", ".join(f"{backend} {value}" for backend, value in values.items())
-            message = f"found {shown} (nano), expected one number"
-            place = f"{where}: {evaluated.name}"
-            yield finding("readers-disagree", place, message, {"record": record, **values})
-            return
 
 
 def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Diagnostic]:

@@ -6,12 +6,13 @@ ends before its time. What the plugin prints takes no part in it.
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
@@ -99,8 +100,6 @@ def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] 
     """
     target = find(target_name)
     # all of the engine is loaded, so that no module of the plugin's folders hides one of its own
-    import ctypes.util  # noqa: F401  # whose import alone is no finding
-
     import numpy  # noqa: F401, ICN001  # which the engine loads late
 
     sys.path[:0] = map(str, target.paths)
@@ -194,3 +193,12 @@ def _shift_clocks() -> None:
     for name in _CLOCKS:
         setattr(time, name, shifted(getattr(time, name), _SHIFT_S))
         setattr(time, f"{name}_ns", shifted(getattr(time, f"{name}_ns"), _SHIFT_S * 10**9))
+
+    class Datetime(dt.datetime):
+        """Reads the clock by the module ``time``, as ``today`` does."""
+
+        @classmethod
+        def now(cls, tz: dt.tzinfo | None = None) -> Self:
+            return cls.fromtimestamp(time.time(), tz)
+
+    vars(dt).update(datetime=Datetime)

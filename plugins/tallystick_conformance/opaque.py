@@ -9,39 +9,27 @@ first, and has to get the same integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError, PluginError, RecordError
+from tallystick.errors import FormulaError, PluginError
 from tallystick.formula.facts import arguments_of, domain_of, path_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
-from tallystick_conformance.cpu_time import (
-    GROWTH,
-    LIMIT_MS,
-    Function,
-    Slowness,
-    TooLongError,
-    cut_off,
-    slowness,
-)
+from tallystick_conformance.calls import LIMIT_MS, REFUSED, Answer, Function, answer_of
 from tallystick_conformance.loading import Subject
-from tallystick_conformance.purity import REFUSED, SLEEP, RefusedError, watching
 from tallystick_conformance.releases import RELEASED, released_in
 from tallystick_conformance.report import finding
 from tallystick_conformance.testing.record_checker import RecordChecker
-from tallystick_conformance.testing.samples import JSON, line, of_type, plain
+from tallystick_conformance.testing.samples import JSON, large, line, of_type, plain
 
 _SLOW = "opaque-slow"
-_LONGEST = 200
-_FEW = 20
 _GOLDEN = 8
-_PLAIN = (int, float, bool, str, type(None))
 
 
 @attrs.frozen(eq=False)
@@ -85,36 +73,6 @@ class _Use:
             SchemaError: none was found that meets the requirements.
         """
         return of_type(self.skill_type, self.requirements)
-
-
-@attrs.frozen
-class _Answer:
-    """The answer of one call.
-
-    Attributes:
-        value: what it returned.
-        error: what it raised, as text.
-        kept: whether it left the record as it was.
-        ended: whether it came to an end by itself.
-        refused: whether it asked for what is not let through.
-    """
-
-    value: object = None
-    error: str | None = None
-    kept: bool = True
-    ended: bool = True
-    refused: bool = False
-
-    def said(self) -> str:
-        """Return the answer for people."""
-        return self.error or self.compared()
-
-    def compared(self) -> str:
-        """The answer as another process must give it: of an error and an object only the type."""
-        if not self.ended or self.error is not None:
-            return (self.error or "no end").partition(":")[0]
-        kind = type(self.value)
-        return f"{kind.__name__} {self.value!r:.{_LONGEST}}" if kind in _PLAIN else kind.__name__
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -189,13 +147,9 @@ def _changed(subject: Subject) -> Iterator[Diagnostic]:
         pairs = [(fact, *pair) for fact, pairs in recorded.values.items() for pair in pairs]
         for fact, record, value in pairs:
             use = uses.get((name, fact, str(record.get("skill_type"))))
-            try:
-                given = None if use is None else plain(use.checker(), record)
-            except RecordError:
+            if use is None or (checker := use.checker()).decoded(record) is None:
                 continue  # the schema lets no such record through, so no score can change
-            if use is None or given is None:
-                continue
-            answer = _answer(use.function, given, None)
+            answer = answer_of(use.function, partial(plain, checker, record))
             if answer.value != value:
                 message = f"found {answer.said()} of {fact}, expected {value}, as {RELEASED} says"
                 yield finding("opaque-changed", name, message, {"record": record, "value": value})
@@ -274,82 +228,37 @@ def _fits(tree: Node, schema: Any) -> bool:  # noqa: ANN401  # a schema
 
 
 def _findings(use: _Use) -> Iterator[Diagnostic]:
-    _forget(use.function)
-    acts, whole = dict[str, str](), use.samples()
-    samples: Sequence[JSON] = sorted(whole, key=lambda record: len(line(record)))[:_FEW]
-    answers = list(_answers(use, samples, acts))
-    # large records are left until it is known that the function is quick, and what it asks for
-    slow = slowness(use.function, use.checker(), whole) if answers[-1].ended else None
-    if answers[-1].ended and slow is None:
-        samples, answers = whole, list(_answers(use, whole, acts))
+    usual = sorted(use.samples(), key=lambda record: len(line(record)))
+    samples = [*usual, *large(use.checker(), usual)]
+    answers = list(_answers(use, samples))
     if not use.certain and all(answer.error for answer in answers):
         return
-    for code, call in sorted(acts.items()):
+    asked = {code: call for answer in reversed(answers) for code, call in answer.asked.items()}
+    for code, call in sorted(asked.items()):
         yield finding(code, use.where, f"found a call of {call}, expected none", {"call": call})
-    if answers[-1].refused:
+    if answers[-1].ended:
+        yield from _wrong(use, samples, answers)
+    elif asked.keys() & {*REFUSED}:
         return
-    if not answers[-1].ended:
-        yield _slow(use, Slowness("", len(line(samples[len(answers) - 1])), None))
-        return
-    yield from _wrong(use, samples, answers)
-    if slow is not None:
-        yield _slow(use, slow)
+    by_time = sorted(zip(samples, answers, strict=False), key=lambda pair: pair[1].slowness)
+    yield from _slow(use, *by_time[-1])
 
 
-def _forget(function: Function) -> None:
-    """Empty the caches beside a function: they hide what is read only once."""
-    for value in list(getattr(function, "__globals__", {}).values()):
-        clear = getattr(value, "cache_clear", None)
-        if callable(clear) and getattr(value, "__module__", None) == function.__module__:
-            clear()
-
-
-def _answers(
-    use: _Use, samples: Sequence[JSON], acts: dict[str, str] | None = None
-) -> Iterator[_Answer]:
-    """The answers, up to one that does not come; ``acts`` gets what the calls ask of the world."""
+def _answers(use: _Use, samples: Sequence[JSON]) -> Iterator[Answer]:
+    """Yield the answers, up to one that does not come."""
     checker = use.checker()
     for record in samples:
-        answer = _answer(use.function, plain(checker, record), acts)
+        answer = answer_of(use.function, partial(plain, checker, record))
         yield answer
         if not answer.ended:
             return
 
 
-def _answer(function: Function, given: JSON, acts: dict[str, str] | None) -> _Answer:
-    before = repr(given)
-    try:
-        with _watched(acts), cut_off():
-            value = function(given)
-    except TooLongError:
-        return _Answer(ended=False)
-    except RefusedError:
-        return _Answer(ended=False, refused=True)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a plugin raises is told
-        message = f"{type(error).__name__}: {error}"[:_LONGEST]
-        return _Answer(error=message, kept=repr(given) == before)
-    return _Answer(value, kept=repr(given) == before)
-
-
-@contextmanager
-def _watched(acts: dict[str, str] | None) -> Iterator[None]:
-    if acts is None:
-        yield
-        return
-    noted: dict[str, str] = {}
-    try:
-        with watching() as noted:
-            yield
-    finally:
-        for code, call in noted.items():
-            acts.setdefault(code, call)
-
-
-def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[_Answer]) -> Iterator[Diagnostic]:
+def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[Answer]) -> Iterator[Diagnostic]:
     """Yield the faults of single answers; of several, that for the shortest record."""
     low, high = arguments_of(use.fact)[1:]
     whole = f"an integer from {low} to {high}"
-    looks: Sequence[tuple[str, Callable[[_Answer], bool], str]] = (
+    looks: Sequence[tuple[str, Callable[[Answer], bool], str]] = (
         ("opaque-raises", lambda a: a.error is not None, whole),
         ("opaque-not-integer", lambda a: a.error is None and type(a.value) is not int, whole),
         ("opaque-out-of-range", lambda a: not _is_within(a.value, low, high), whole),
@@ -369,25 +278,17 @@ def _is_within(value: object, low: int, high: int) -> bool:
     return type(value) is not int or low <= value <= high
 
 
-def _slow(use: _Use, found: Slowness) -> Diagnostic:
-    what = f"a record of {found.size} bytes"
-    what += f" with a large {found.place}" if found.place else ""
-    if found.growth is not None:
-        message = (
-            f"found {found.growth} times the steps of Python for four times the size, up to "
-            f"{what}, expected at most {GROWTH} times"
-        )
-    else:
-        cpu_time = (
-            "no end" if found.milliseconds is None else f"{found.milliseconds} ms of CPU time"
-        )
-        message = f"found {cpu_time} for {what}, expected at most {LIMIT_MS} ms"
-    return finding(_SLOW, use.where, message, attrs.asdict(found))
+def _slow(use: _Use, record: JSON, answer: Answer) -> Iterator[Diagnostic]:
+    if answer.slowness <= LIMIT_MS:
+        return
+    size, milliseconds = len(line(record)), round(answer.milliseconds) if answer.ended else None
+    cpu_time = "no end" if milliseconds is None else f"{milliseconds} ms of CPU time"
+    message = f"found {cpu_time} for a record of {size} bytes, expected at most {LIMIT_MS} ms"
+    yield finding(_SLOW, use.where, message, {"size": size, "milliseconds": milliseconds})
 
 
 def is_not_to_be_called(found: Diagnostic) -> bool:
-    """Return whether a finding is of a fact that does not end, waits or reaches out."""
+    """Return whether a finding is of a fact that does not end or reaches out."""
     if found.code == _SLOW:
         return found.evidence["milliseconds"] is None
-    call = str(found.evidence.get("call", ""))
-    return found.code in REFUSED or call.startswith(SLEEP)
+    return found.code in REFUSED

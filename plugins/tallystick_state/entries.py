@@ -44,7 +44,7 @@ from tallystick_state.claims import DROPPED, AllowedValidators, Claim, Rank
 from tallystick_state.epoch import next_epoch
 from tallystick_state.event import COUNTED_IN, Number, StateEvent, events_digest
 from tallystick_state.event_log import EntryBody, EventLog, Stating, TakeBatch
-from tallystick_state.genesis import FORMAT, Carry, Origin
+from tallystick_state.genesis import FORMAT, Carry
 from tallystick_state.groups import auditor_streak, select_group
 from tallystick_state.miners import as_of, clear, register, retire
 from tallystick_state.model import Snapshot
@@ -94,15 +94,15 @@ class Genesis(Stating, frozen=True, kw_only=True):
     @classmethod
     def of(cls, in_force: RulesInForce) -> Self:
         """Return the first entry of a state that begins under some rules."""
-        root, pools, origin = in_force.root, in_force.pools.first, in_force.origin
+        root, pools, carry = in_force.root, in_force.pools.first, in_force.carry
         return cls(
             format=FORMAT,
             rules=[json_value(rules) for rules in in_force.at(0).lines],
             **json_value(in_force.named),
             trust=None if root is None else {"digest": root.digest, "text": root.text},
             pools=None if pools is None else json_value(pools),
-            network=origin.network,
-            carry=None if origin.carry is None else origin.carry.body,
+            network=in_force.network,
+            carry=None if carry is None else carry.body,
         )
 
     @classmethod
@@ -178,7 +178,8 @@ class Genesis(Stating, frozen=True, kw_only=True):
         in_force = attrs.evolve(
             in_force,
             pools=Schedule(pools),
-            origin=Origin(network, carry),
+            network=network,
+            carry=carry,
             named=AllowedValidators(self.validator, frozenset(self.hears or ()) or None),
         )
         # a statement that does not hold is found as it is of any other entry
@@ -196,7 +197,7 @@ def check_carry(in_force: RulesInForce, authority: Authority) -> None:
     Raises:
         TrustError: too few have signed, or something else; or nothing says who has to.
     """
-    carry, root = in_force.origin.carry, in_force.root
+    carry, root = in_force.carry, in_force.root
     if carry is None:
         return
     statement = None if root is None else root.carry_statement(carry.digest)
@@ -212,20 +213,20 @@ def begin(log: EventLog, records: Sequence[StateEvent], authority: Authority) ->
         authority: what stands behind what is carried.
 
     Raises:
-        StateError: the records are not those of the origin.
+        StateError: the records are not those that the state carries over.
         TrustError: what is carried must be signed, and is not as it must.
     """
-    origin = log.in_force.origin
-    if origin.carry is not None:
-        origin.carry.check(records)
-    log.write(Genesis.of(log.in_force), authority)
+    in_force = log.in_force
+    if in_force.carry is not None:
+        in_force.carry.check(records)
+    log.write(Genesis.of(in_force), authority)
     entries = [log.chained(CARRIED, record.to_line()) for record in records]
     log.transaction.append(entries)
     log.transaction.claims.put(
         Claim(entry.seq, record, Rank.IMPORTED, counted_in=COUNTED_IN)
         for entry, record in zip(entries, records, strict=True)
     )
-    begun_with = log.in_force.genesis if origin.digests else None
+    begun_with = in_force.genesis if in_force.begun_beside else None
     log.transaction.put_snapshot(Snapshot(log.state, log.rules.digest, genesis=begun_with))
 
 

@@ -126,7 +126,7 @@ class EpochLog:
             steps={step: _root(rows) for step, rows in self.rows(epoch).items()},
             snapshot=closed.snapshot,
             salt=closed.salt,
-            carry=None if self.in_force.origin.carry is None else self.in_force.origin.carry.digest,
+            carry=self.in_force.begun_beside.get("carry"),
         )
         if self.keeps:
             self.transaction.put_epoch_leaf(epoch, leaf.to_bytes().decode())

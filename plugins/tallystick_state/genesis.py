@@ -1,4 +1,4 @@
-"""The origin of a state: what it begins with beside its rules, trust file and pools."""
+"""The values that a state carries over from before its first entry."""
 
 from __future__ import annotations
 
@@ -83,27 +83,3 @@ class Carry:
                 f"found {actual.records} carried records {actual.records_digest}, expected "
                 f"{self.records} of {self.records_digest}"
             )
-
-
-@attrs.frozen
-class Origin:
-    """The values with which a state begins beside its rules, trust file and pools.
-
-    Attributes:
-        network: the digest of its network file; None without one.
-        carry: the values that it moves over; None without.
-    """
-
-    network: str | None = None
-    carry: Carry | None = None
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """The digests of the network file and of what is carried, where there are any."""
-        carried = None if self.carry is None else self.carry.digest
-        parts = {"carry": carried, "network": self.network}
-        return {name: digest for name, digest in parts.items() if digest is not None}
-
-
-NO_ORIGIN = Origin()
-"""The origin of a state that begins with rules alone."""

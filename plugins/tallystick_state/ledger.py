@@ -53,7 +53,7 @@ from tallystick_state.entries import (
     check_carry,
 )
 from tallystick_state.event_log import RECORDED, EventLog
-from tallystick_state.genesis import Carry, Origin
+from tallystick_state.genesis import Carry
 from tallystick_state.groups import Group
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import Pools, pools_of
@@ -153,8 +153,13 @@ class Ledger(StoredState):
             content, records = CarryFile.read(carry, in_force.at(0)).carried()
         elif authority.envelope is not None:
             raise StateError("found a signature without a carry file, expected both or neither")
-        origin = Origin(None if network is None else checked_digest(network), content)
-        in_force = evolve(in_force, pools=Schedule(shares), origin=origin, named=allowed)
+        in_force = evolve(
+            in_force,
+            pools=Schedule(shares),
+            network=None if network is None else checked_digest(network),
+            carry=content,
+            named=allowed,
+        )
         if content is not None:
             # before anything is made at the place
             check_carry(in_force, authority)

@@ -23,7 +23,7 @@ from tallystick.rules.reading import read_text
 from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import Authority, read_root
 from tallystick_state.claims import EVERYONE, AllowedValidators
-from tallystick_state.genesis import NO_ORIGIN, Origin
+from tallystick_state.genesis import Carry
 from tallystick_state.model import State
 from tallystick_state.pools import Pools
 from tallystick_state.rules import EpochRules, StateRules, proved_rules_of
@@ -50,7 +50,8 @@ class RulesInForce:
         first_root: the trust file in the first entry of the log; None without one.
         held: the digests of the trust files that were in force before.
         pools: how the lines share the weight of the state; None where they do not.
-        origin: what it began with beside rules, trust file and pools.
+        network: the digest of the network file that it began with; None without one.
+        carry: the values that it carries over; None without.
         named: whose claims it takes where no trust file says so, as it named them to begin with.
         seq: the number of the newest entry that this was made of; 0 if only the first.
     """
@@ -61,7 +62,8 @@ class RulesInForce:
     first_root: TrustRoot | None = None
     held: frozenset[str] = frozenset()
     pools: Schedule[Pools | None] = NO_POOLS
-    origin: Origin = NO_ORIGIN
+    network: str | None = None
+    carry: Carry | None = None
     named: AllowedValidators = EVERYONE
     seq: int = 0
 
@@ -148,13 +150,19 @@ class RulesInForce:
         shared = {} if pools is None else {"pools": pools.digest}
         trust = None if first is None else first.digest
         begun = {"format": 1, "lines": lines, "trust": trust}
-        return digest({**begun, **shared, **self.origin.digests})
+        return digest({**begun, **shared, **self.begun_beside})
+
+    @property
+    def begun_beside(self) -> Mapping[str, str]:
+        """The digests of what it began with beside rules, trust file and pools, if anything."""
+        carried = None if self.carry is None else self.carry.digest
+        parts = {"carry": carried, "network": self.network}
+        return {name: digest for name, digest in parts.items() if digest is not None}
 
     @property
     def first_state(self) -> State:
         """The state as it began, before its first entry."""
-        carry = self.origin.carry
-        return State(0, {}, self.at(0).seeds) if carry is None else carry.state
+        return State(0, {}, self.at(0).seeds) if self.carry is None else self.carry.state
 
     def digest_from(self, epoch: int) -> str:
         """Return the digest of the rules in force in an epoch, and of those scheduled after it.

@@ -80,10 +80,9 @@ def _beside(in_force: RulesInForce, epoch: int) -> View:
         view |= {"network": root.network, **trusted}
     if (pools := in_force.pools.at(epoch)) is not None:
         view |= {"pools": json_value(pools)}
-    origin = in_force.origin
-    if origin.network is not None:
-        view |= {"network": origin.network}
-    if (carry := origin.carry) is not None:
+    if in_force.network is not None:
+        view |= {"network": in_force.network}
+    if (carry := in_force.carry) is not None:
         counts = {"miners": len(carry.state.miners), "records": carry.records}
         view |= {"carry": {"digest": carry.digest, **counts}}
     return view

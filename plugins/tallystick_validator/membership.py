@@ -34,7 +34,7 @@ def check_membership(ledger: Ledger, network: Network, attributes: AttributeFile
 
 
 def _objections(ledger: Ledger, network: Network, attributes: AttributeFile) -> Iterator[str]:
-    genesis, begun_with = ledger.in_force.at(0).digest, ledger.in_force.origin.network
+    genesis, begun_with = ledger.in_force.at(0).digest, ledger.in_force.network
     if network.genesis not in {None, genesis}:
         found = f"found a state that began with the rules {genesis}, expected {network.genesis}"
         yield f"{found}, the genesis of the network file: take the state of this network"

@@ -18,11 +18,12 @@ from tallystick.formula.text import fact_text
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsRequest, column_name
-from tallystick.scoring.facts.results import IDENTITY_FIELDS, wanted_by
+from tallystick.scoring.facts.results import wanted_by
 from tallystick.scoring.facts.source import FactsSource
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.backtest.candidates import Candidate
 
+IDENTITY_FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 CHECKS = {
     "probe_verified": 0.3,
     "trace_hashes_consistent": 0.3,
@@ -121,7 +122,7 @@ def factor_of(skill_type: str, fact: Fact, where: Where) -> Column:
 
 def batches(path: Path, scorer: Scorer) -> Iterator[FactBatch]:
     """The facts that results need, read as scoring reads them."""
-    request = FactsRequest(catalog_of(scorer.registry), wanted_by(scorer), IDENTITY_FIELDS)
+    request = FactsRequest(catalog_of(scorer.registry), wanted_by(scorer))
     for chunk in FactsSource(path):
         yield chunk.facts(request)
 

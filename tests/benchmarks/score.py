@@ -27,7 +27,6 @@ import tallystick
 from tallystick.io.sources import JsonLinesSource
 from tallystick.records.decoding import Decoder
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.results import IDENTITY_FIELDS
 from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.result import ResultLayout
 from tallystick.scoring.table import ResultTable
@@ -114,7 +113,7 @@ def main() -> None:
         source.write_bytes(b"\n".join(data) + b"\n")
         chunk = data[:12_000]
         batch = scorer.score_lines(chunk)
-        extractor = Extractor(scorer.types.values(), IDENTITY_FIELDS)
+        extractor = Extractor(scorer.types.values())
         decoder = Decoder({name: bound.schema for name, bound in scorer.types.items()})
         paths: dict[str, Callable[[], float]] = {
             **{

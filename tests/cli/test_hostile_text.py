@@ -317,7 +317,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "mode",
     [
-        (),
+        pytest.param((), marks=pytest.mark.smoke),
         *(
             pytest.param((each,), marks=pytest.mark.nightly)
             for each in ("--json", "--log-json", "-v")

@@ -109,7 +109,7 @@ def test_a_real_one_has_all_but_the_key(folder: Path) -> None:
     assert (network.netuid, network.anchor_block, network.epoch_blocks) == (7, 5_040_000, 360)
     assert Network.load(mine / "validator.toml").digest == network.digest
     with Ledger.open(mine / "subnet.db") as ledger:
-        assert ledger.in_force.origin.network == network.digest
+        assert ledger.in_force.network == network.digest
     assert '"output_quality"' in (mine / "feed.py").read_text().replace("'", '"')
 
 
@@ -128,7 +128,7 @@ def test_validators_that_share_a_network_file_have_one_digest(folder: Path) -> N
         50,
     )
     with Ledger.open(folder / "mine" / "subnet.db") as ledger:
-        assert ledger.in_force.origin.network == network.digest
+        assert ledger.in_force.network == network.digest
 
 
 @pytest.mark.parametrize(

@@ -201,8 +201,6 @@ def test_a_shell_is_answered_from_the_rows() -> None:
 
 
 RAISES = "raise RuntimeError('no battery')"
-LACKS = "tallystick_api = 1"
-OTHER = ROWS.replace("tallystick_api = 1", "tallystick_api = 2")
 KIND = "tallystick_api = 1\nCOMMANDS = ['hail']"
 
 
@@ -210,9 +208,6 @@ KIND = "tallystick_api = 1\nCOMMANDS = ['hail']"
     ("rows", "reason"),
     [
         (RAISES, "its import failed: RuntimeError: no battery: fix the plugin, or uninstall it"),
-        ("import absent_part", "its import failed: ModuleNotFoundError: No module named"),
-        (LACKS, "its import failed: AttributeError: "),
-        (OTHER, "found tallystick_api = 2 in acme_rows, expected 1: install a version"),
         (KIND, "found ['hail'] at acme_rows:COMMANDS, expected a CommandRows"),
         (ROWS.replace('("hail",)', '"hail"'), "found the path 'hail', expected one word"),
         (
@@ -418,7 +413,7 @@ def test_rows_of_the_project_say_what_its_commands_say() -> None:
             if len(row.path) > 1:
                 assert row.sentence == first_sentence(command.help or ""), row.path
                 assert row.example == "\n".join(first_example(command)), row.path
-    assert installed_commands().refused() == {}
+    assert installed_commands().refused == {}
 
 
 def test_options_of_the_project_are_of_the_commands_that_their_rows_name() -> None:

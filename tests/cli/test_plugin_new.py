@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from cli.command import Finished, message_of, run
-from examples import fast_rows
 
 from tallystick_conformance.project import PARTS, files_of, project
 
@@ -84,33 +83,13 @@ def test_the_files_are_those_of_any_new_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    fast_rows(
-        [
-            (["Acme"], "found the name 'Acme', expected at most 64 lower-case letters"),
-            (["json"], "found the name 'json', which Python has itself"),
-            (["acme", "--type", "A"], "found the skill type 'A', expected a name of lower-case"),
-            (["workflow"], "found an installed plugin of the name 'workflow'"),
-            (
-                ["acme", "--type", "workflow"],
-                "found the skill type 'workflow' of the installed plugin",
-            ),
-            (["click"], "found an installed package of the name 'click'"),
-            (
-                ["acme", "-o", "full"],
-                "full: found 'a' in the folder, expected a new or an empty one",
-            ),
-            (["acme", "-o", "full/a"], "full/a: found a file, expected the name of a folder"),
-            (
-                ["acme", "-o", "nowhere/acme"],
-                "nowhere/acme: the file cannot be written (no such file",
-            ),
-            (["acme", "-o", "."], ".: found the folder in which you are, expected a new one"),
-        ],
-        0,
-        2,
-        5,
-        6,
-    ),
+    [
+        (["Acme"], "found the name 'Acme', expected at most 64 lower-case letters"),
+        (["acme", "-o", "full"], "full: found 'a' in the folder, expected a new or an empty one"),
+        (["acme", "-o", "full/a"], "full/a: found a file, expected the name of a folder"),
+        (["acme", "-o", "nowhere/acme"], "nowhere/acme: the file cannot be written (no such file"),
+        (["acme", "-o", "."], ".: found the folder in which you are, expected a new one"),
+    ],
 )
 def test_a_mistake_is_told_and_nothing_is_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected: str

@@ -271,13 +271,6 @@ def test_a_trust_file_follows_the_one_in_force(ledger: Ledger) -> None:
     assert read(Path("fewer.toml")).groups["council"].threshold == 1
 
 
-def test_a_key_is_printed_as_an_option_takes_it() -> None:
-    assert run("sign", "rule-set", "skills@1.1.0", "--key", "alice.pem", "-o", "out").status == 0
-    key = run("keys", "show", "alice.pem", "--json").json()["key"]
-    assert key == run("keys", "show", "alice.pem").out.splitlines()[0]
-    assert run("verify", "out", "--key", key).status == 0
-
-
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o601, 0o620])
 def test_a_private_key_that_others_can_use_is_refused(mode: int) -> None:
     Path("my secret").write_text("word")

@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from cli.command import message_of, run
@@ -58,22 +57,6 @@ def test_a_file_that_was_cut_changes_nothing(subnet: Subnet, command: tuple[str,
     path.write_bytes(b"")
     assert message_of(subnet.do(*command, path)).startswith(f"{path}: the file is empty")
     assert subnet.look() == before
-
-
-def test_what_is_no_store_of_ours_is_left_alone(tmp_path: Path) -> None:
-    text, other, empty = tmp_path / "text", tmp_path / "other.db", tmp_path / "empty.db"
-    text.write_text("not a database\n", encoding="utf-8")
-    with closing(sqlite3.connect(other)) as connection, connection:
-        connection.execute("CREATE TABLE mine (value)")
-    empty.touch()
-    for path in (text, other, empty, tmp_path, tmp_path / "none.db", tmp_path / "no" / "s.db"):
-        before = path.read_bytes() if path.is_file() else None
-        for command in (("state", "info"), ("epoch", "close", "--epoch", "0"), ("weights",)):
-            assert str(path) in message_of(run(*command, "--state", path))
-        assert (path.read_bytes() if path.is_file() else None) == before
-    assert not (tmp_path / "none.db").exists()
-    for path in (text, other, tmp_path, tmp_path / "no" / "s.db"):
-        message_of(run("state", "init", "--rules", "skills@1.0.0", "--state", path))
 
 
 OTHER_VERSIONS = {

@@ -15,7 +15,8 @@ import attrs
 
 from tallystick.errors import SchemaError
 from tallystick.formula.schema_path import Schema, alternatives_of, type_of
-from tallystick_conformance.testing.boundary_values import Boundary, built
+from tallystick.plugins.generator import Draw
+from tallystick_conformance.testing.random_values import value_maker
 from tallystick_conformance.testing.samples import JSON, line
 
 LONG = 1 << 17
@@ -26,7 +27,6 @@ _DEEP = 6
 _USUAL_MOST = 1000
 _HERE = "\ue000filled here\ue000"
 _BAD = ("{}", "[]", "0", '""', "null", "0.0", '{"0":0}')
-_LEAST = Boundary(0, 0, inner=0, present=False)
 
 
 @attrs.frozen
@@ -148,7 +148,7 @@ def _text(schema: Any, root: Schema) -> str:  # noqa: ANN401  # or a boolean
 
 def _built(schema: Any, root: Schema) -> Any:  # noqa: ANN401  # JSON
     try:
-        return built(schema, root, _LEAST)
+        return value_maker(root, schema)(Draw.of("least"), 0, 0)
     except SchemaError:
         return None
 

@@ -320,14 +320,13 @@ GALLERY = (
     Exhibit("float-fact", ("opaque-not-integer",), with_fact("return 0.5")),
     Exhibit(
         "clock",
-        ("opaque-clock",),
-        with_fact("return int(time.time() > 10**9)", "import time"),
+        ("opaque-unstable",),
+        with_fact("return date.today().year % 19", "from datetime import date"),
     ),
     Exhibit(
         "randomness",
-        ("opaque-randomness",),
-        # seeded by the record, so that no result changes: a draw is refused all the same
-        with_fact('return random.Random(record["task_id"]).randint(0, 20)', "import random"),
+        ("opaque-unstable", "readers-disagree", "readers-disagree", "not-repeatable"),
+        with_fact("return random.randint(0, 20)", "import random"),
     ),
     Exhibit(
         "network",
@@ -341,8 +340,8 @@ GALLERY = (
     ),
     Exhibit(
         "environment",
-        ("opaque-environment",),
-        with_fact('return len(os.environ.get("NOWHERE", ""))', "import os"),
+        ("opaque-unstable",),
+        with_fact('return len(os.environ.get("USER", "")) % 20', "import os"),
     ),
     Exhibit(
         "raising", ("opaque-raises",), with_fact('return len(record["submission"]["places"]) % 9')

@@ -61,7 +61,7 @@ def _first_row(patch: pytest.MonkeyPatch) -> None:
 
     def position(program: ColumnProgram, columns: list[Column], rows: int) -> Column:
         values = read(program, columns, rows)
-        values[200:] = 0
+        values[100:] = 0
         return values
 
     patch.setattr(ColumnProgram, "__call__", position)

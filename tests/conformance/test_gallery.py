@@ -29,7 +29,7 @@ from tallystick_conformance.loading import Subject, check_import, side_effects
 from tallystick_conformance.process import check
 from tallystick_conformance.records import check_facts, check_schemas
 from tallystick_conformance.releases import check_releases
-from tallystick_conformance.report import CODES
+from tallystick_conformance.report import REMEDIES
 from tallystick_conformance.rule_sets import check_rule_sets
 
 USED = {each.name for each in GALLERY if not each.refused}
@@ -50,7 +50,7 @@ def assert_refused(exhibit: Exhibit, folder: Path) -> None:
     for found in report["findings"]:
         assert found["where"]
         assert found["message"]
-        assert found["remedy"] == CODES[found["code"]].remedy
+        assert found["remedy"] == REMEDIES[found["code"]]
 
 
 @pytest.mark.nightly

@@ -27,7 +27,7 @@ from tallystick_conformance.releases import (
     released_in,
     reset_releases,
 )
-from tallystick_conformance.report import CODES
+from tallystick_conformance.report import REMEDIES
 from tallystick_conformance.rule_sets import check_proofs, check_rule_sets
 
 STATIC = (
@@ -61,7 +61,7 @@ def codes(found: list[Diagnostic]) -> list[str]:
 
 def only(found: list[Diagnostic]) -> Diagnostic:
     assert len(found) == 1, found
-    assert found[0].remedy == CODES[found[0].code].remedy
+    assert found[0].remedy == REMEDIES[found[0].code]
     return found[0]
 
 

@@ -32,11 +32,3 @@ def test_the_start_names_tests_and_targets_that_are_there() -> None:
     targets = {*re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)}
     assert targets == {"format", "check", "test", "test-process"}
     assert targets <= {*re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)}
-
-
-def test_the_links_of_the_start_lead_to_pages_and_sections() -> None:
-    for link in _START.links():
-        target, _, anchor = link.partition("#")
-        assert (ROOT / target).is_file(), link
-        if anchor:
-            assert anchor in Page.of(target).anchors(), link

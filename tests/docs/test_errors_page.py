@@ -13,7 +13,7 @@ import tallystick_state
 from tallystick import errors
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
-from tallystick_conformance.report import CODES as OF_KIT
+from tallystick_conformance.report import REMEDIES as OF_KIT
 from tallystick_consensus.group_record import CODES as OF_GROUPS
 from tallystick_state.claims import REASONS
 from tallystick_state.ingest import CODES as OF_FILES

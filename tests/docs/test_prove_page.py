@@ -6,12 +6,10 @@ from collections.abc import Mapping
 import attrs
 import pytest
 from governance.promised import answers
-from manual.options import ALWAYS
 from manual.page import Page
 from manual.table import rows_of
 
 import tallystick
-from tallystick_governance.cli.rules_prove import prove_command
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
 from tallystick_governance.prove.consensus import LAWS
 from tallystick_governance.prove.property import Answer
@@ -36,13 +34,6 @@ def _asked() -> Mapping[str, str]:
 def _cell(reference: str, name: str) -> str:
     counts = Counter(each.status for each in answers(reference) if each.property == name)
     return ", ".join(f"{counts[key]} {word}" for key, word in _NAMES.items() if counts[key]) or "–"
-
-
-def test_every_option_is_documented() -> None:
-    cells = _PAGE.section("Prove").first_cells()
-    options = {name for each in prove_command.params for name in each.opts if name[:2] == "--"}
-    documented = {cell.split()[0] for cell in cells if cell.startswith("--")}
-    assert documented - ALWAYS == options - ALWAYS - {"--help"}
 
 
 def test_every_status_and_key_of_an_answer_is_documented() -> None:

@@ -2,12 +2,10 @@
 
 import re
 
-from manual.options import ALWAYS
 from manual.page import Page
 from manual.table import rows_of
 
 import tallystick
-from tallystick_governance.cli.simulate import simulate
 from tallystick_simulation.assumptions import shipped_assumptions
 from tallystick_simulation.constant_answer import ConstantAnswer, constant_strategy
 from tallystick_simulation.pool import Pool
@@ -15,12 +13,6 @@ from tallystick_simulation.response import trials
 
 _PAGE = Page.of("docs/simulation.md")
 _KINDS = {"always": "CHOICE", "spray": "FIELD", "pad": "FIELD"}
-
-
-def test_every_option_is_documented() -> None:
-    text = _PAGE.text
-    options = {name for each in simulate.params for name in each.opts if name[:2] == "--"}
-    assert [name for name in options - ALWAYS - {"--json"} if f"`{name}" not in text] == []
 
 
 def _strategies() -> set[tuple[str, str, str]]:

@@ -2,13 +2,10 @@
 
 import re
 
-import click
 import pytest
-from manual.options import ALWAYS
 from manual.page import Page
 
 import tallystick
-from tallystick_governance.cli.rules_diff import diff_command
 from tallystick_governance.diff import policy
 from tallystick_governance.diff.policy import Level
 
@@ -30,8 +27,3 @@ def test_what_no_result_depends_on_is_a_patch() -> None:
     assert {f"`{path}`" for path in policy.without_result(tallystick.load("skills@1.1.0"))} == set(
         re.findall("`[^`]+`", patch)
     )
-
-
-def test_every_option_of_the_difference_is_documented() -> None:
-    options = {o for p in diff_command.params if isinstance(p, click.Option) for o in p.opts}
-    assert options - ALWAYS <= set(_PAGE.section("What a new version changes").first_cells())

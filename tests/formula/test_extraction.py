@@ -44,8 +44,100 @@ from tallystick.formula.facts import (
 )
 from tallystick.formula.tree import Node
 
-TAGGED = nested(["kind"], kind=TEXT, size=WHOLE, tool=either(TEXT, NULL))
 HALF = Fraction(1, 2)
+TAGGED = nested(["kind"], kind=TEXT, size=WHOLE, tool=either(TEXT, NULL))
+TOOLS = [{"kind": "a", "tool": tool} for tool in ("t", "t", "u", None)] + [{"kind": "a"}]
+SIZED = {"kind": "a", "size": 1}
+SIZES = [{"size": 2, "tool": "t"}, {"tool": "t"}, {"size": 3}, {}]
+PARTS = {"a": {"kind": "k", "size": 4}, "b": {"kind": "k"}, "c": {"kind": "l", "size": 2}}
+USED = {"a": 5, "b": 1, "c": 3, "d": 2}
+ALLOWED = {"a": {"free": 2}, "b": {"free": 9}, "c": {}, "e": {"free": 9}}
+LARGE = {**DECIMAL, "maximum": 10_000_000}
+ODD = 'it\'s "so" \\ {x}'
+
+OPTIONAL = record([], x=either(DECIMAL, TEXT, NULL))
+BELOW = record([], x=nested(y=DECIMAL))
+UNION = record([], x=either(DECIMAL, nested(y=DECIMAL), NULL))
+LISTS = record([], x=listed(TAGGED), y=listed(TEXT), z=listed(TEXT), w=listed(TAGGED))
+ITEMS = record([], x=listed(nested([], size=WHOLE, tool=TEXT)), y=listed(TEXT))
+TOTALS = record([], x=either(WHOLE, mapped(WHOLE), NULL), y=listed(WHOLE), z=mapped(TAGGED))
+EXCESS = record(
+    [],
+    x=either(WHOLE, mapped(WHOLE), NULL),
+    y=mapped(nested([], free=either(WHOLE, NULL))),
+    z=mapped(WHOLE),
+)
+TRUTHS = record([], x=either(TRUTH, NULL), y=nested(z=TRUTH))
+ITEMISED = record([], x=either(WHOLE, mapped(WHOLE), NULL), y=either(DECIMAL, TAGGED))
+
+CASES: list[tuple[Schema, Mapping[str, Any], list[tuple[Node, int]]]] = [
+    (OPTIONAL, {}, [(number("x", missing=HALF), 500_000_000)]),
+    (OPTIONAL, {"x": None}, [(number("x", missing=HALF), 500_000_000)]),
+    (OPTIONAL, {"x": "?"}, [(number("x", missing=HALF), 500_000_000)]),
+    (OPTIONAL, {"x": 0}, [(number("x", missing=HALF), 0)]),
+    (BELOW, {}, [(number("x.y", missing=HALF), 500_000_000)]),
+    (BELOW, {"x": {"y": 2}}, [(number("x.y", missing=HALF), 2_000_000_000)]),
+    (UNION, {}, [(number("x", missing=1), 10**9), (number("x.y", missing=0), 0)]),
+    (UNION, {"x": 3}, [(number("x", missing=1), 3 * 10**9), (number("x.y", missing=0), 0)]),
+    (UNION, {"x": {"y": 3}}, [(number("x", missing=1), 10**9)]),
+    (UNION, {"x": {"y": 3}}, [(number("x.y", missing=0), 3 * 10**9)]),
+    (record(x=WHOLE), {"x": 5}, [(integer("x"), 5)]),
+    (record(x=WHOLE), {"x": 5.0}, [(integer("x"), 5)]),
+    (record([], x=WHOLE), {"x": 5.0}, [(integer("x", missing=0), 5)]),
+    (record([], x=either(WHOLE, TRUTH, NULL)), {}, [(integer("x", missing=-1), -1)]),
+    (record([], x=either(WHOLE, TRUTH, NULL)), {"x": None}, [(integer("x", missing=-1), -1)]),
+    (record([], x=either(WHOLE, TRUTH, NULL)), {"x": True}, [(integer("x", missing=-1), -1)]),
+    (LISTS, {}, [(count("y"), 0), (distinct("y"), 0), (count("x[kind=a].tool"), 0)]),
+    (LISTS, {"y": ["a", "b", "a"]}, [(count("y"), 3), (distinct("y"), 2)]),
+    # objects are different if a field is
+    (LISTS, {"x": [*TOOLS[3:], SIZED, {"kind": "b"}]}, [(count("x"), 4), (distinct("x"), 3)]),
+    # a filter keeps items, and a projection drops nulls
+    (LISTS, {"x": TOOLS}, [(count("x[kind=a]"), 5), (count("x[kind=b]"), 0)]),
+    (LISTS, {"x": TOOLS}, [(count("x[kind=a].tool"), 3), (distinct("x[kind=a].tool"), 2)]),
+    (LISTS, {"x": [{"kind": ODD}, {"kind": "a"}]}, [(count(f"x[kind={ODD}]"), 1)]),
+    (LISTS, {"x": TOOLS, "y": ["t", "t", "v"]}, [(overlap("y", "x[kind=a].tool"), 1)]),
+    (LISTS, {"x": TOOLS, "y": ["t", "t", "v"]}, [(overlap("x[kind=a].tool", "y"), 1)]),
+    (LISTS, {"y": ["t", "t", "v"]}, [(overlap("y", "y"), 2), (overlap("y", "z"), 0)]),
+    (LISTS, {"x": [SIZED, TOOLS[0]], "w": [TOOLS[4], TOOLS[0]]}, [(overlap("x", "w"), 1)]),
+    (ITEMS, {}, [(total("x[].size"), 0)]),
+    (ITEMS, {"x": SIZES}, [(total("x[].size"), 5), (count("x[].size"), 2)]),
+    (ITEMS, {"x": SIZES, "y": ["t", "u"]}, [(overlap("x[].tool", "y"), 1)]),
+    (ITEMS, {"x": SIZES}, [(distinct("x[].tool"), 1)]),
+    (TOTALS, {}, [(total("x"), 0), (total("y"), 0), (total("z.*.size"), 0)]),
+    (TOTALS, {"x": 4, "y": [1, 2, 3]}, [(total("x"), 4), (total("y"), 6)]),
+    (TOTALS, {"z": PARTS}, [(total("z.*.size"), 6)]),
+    (TOTALS, {"x": {"a": 4, "b": 5}}, [(total("x"), 9)]),
+    (TOTALS, {"x": None}, [(total("x"), 0)]),
+    (LISTS, {"x": [*PARTS.values()]}, [(total("x[kind=k].size"), 4)]),
+    (EXCESS, {"x": USED, "y": ALLOWED}, [(excess("x", "y.*.free"), 8)]),
+    (EXCESS, {"x": USED, "z": {"a": 1}}, [(excess("x", "z.*"), 10)]),
+    (EXCESS, {"x": USED}, [(excess("x", "y.*.free"), 11)]),
+    (EXCESS, {"x": 7, "y": ALLOWED}, [(excess("x", "y.*.free"), 0)]),
+    (EXCESS, {"x": None}, [(excess("x", "y.*.free"), 0)]),
+    (TRUTHS, {}, [(flag("x"), 0), (flag("y.z"), 0)]),
+    (TRUTHS, {"x": True, "y": {"z": True}}, [(flag("x"), 1), (flag("y.z"), 1)]),
+    (TRUTHS, {"x": False, "y": {"z": False}}, [(flag("x"), 0), (flag("y.z"), 0)]),
+    (TRUTHS, {"x": None}, [(flag("x"), 0)]),
+    (ITEMISED, {}, [(itemised("x"), 0)]),
+    (ITEMISED, {"x": 1, "y": 1}, [(itemised("x"), 0), (itemised("y"), 0)]),
+    (ITEMISED, {"x": {}, "y": {"kind": "a"}}, [(itemised("x"), 1), (itemised("y"), 1)]),
+    (ITEMISED, {"x": None}, [(itemised("x"), 0)]),
+    (record(x=OPTIONS), {"x": "x"}, [(choice("x", "w", "x", "y"), 1)]),
+    (record(x=OPTIONS), {"x": "y"}, [(choice("x", "w", "x", "y"), 2)]),
+    # patterns are read as ASCII
+    (record(x=TEXT), {"x": "٣"}, [(matches("x", r"\d+"), 0)]),
+    (record(x=TEXT), {"x": "é"}, [(matches("x", r"\w+"), 0)]),
+    (record(x=TEXT), {"x": "'\\"}, [(matches("x", "'\\\\"), 1)]),
+    (record([], x=TEXT), {}, [(matches("x", "a+"), 0)]),
+    # what is missing is exact in columns too
+    (record([], x=LARGE), {}, [(number("x", missing=Fraction(2**53 + 1, 10**9)), 2**53 + 1)]),
+    # numbers that are written as whole ones
+    (record([], x=WHOLE), {"x": 5}, [(number("x", missing=0), 5 * 10**9)]),
+    (record([], x={**DECIMAL, "enum": [0, 0.5, 1]}), {"x": 1}, [(number("x", missing=0), 10**9)]),
+    (record(x={**WHOLE, "minimum": -5}), {"x": -5}, [(total("x"), -5)]),
+    (record(x=mapped({**WHOLE, "minimum": -5})), {"x": {"a": -5}}, [(total("x"), -5)]),
+    (record(x=either(listed(TEXT, 2), listed(WHOLE, 5))), {"x": [*range(5)]}, [(count("x"), 5)]),
+]  # fmt: skip
 
 
 def check(fact: Node, schema: Schema, wanted: int, fields: Mapping[str, Any]) -> None:
@@ -55,6 +147,14 @@ def check(fact: Node, schema: Schema, wanted: int, fields: Mapping[str, Any]) ->
     assert type(found) is int
     assert found == wanted
     assert domain.low <= found <= domain.high
+
+
+@pytest.mark.parametrize(("schema", "fields", "wanted"), CASES)
+def test_facts_are_taken_of_every_shape_that_a_schema_allows(
+    schema: Schema, fields: Mapping[str, Any], wanted: list[tuple[Node, int]]
+) -> None:
+    for fact, value in wanted:
+        check(fact, schema, value, fields)
 
 
 @pytest.mark.parametrize(
@@ -75,145 +175,15 @@ def test_a_number_is_read_as_nano(value: float, nano: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "nano"),
-    [({}, 500_000_000), ({"x": None}, 500_000_000), ({"x": "?"}, 500_000_000), ({"x": 0}, 0)],
+    ("bounds", "value"),
+    [
+        ({"minimum": 0, "maximum": 0.1234567896}, 0.1234567896),
+        ({"minimum": -0.1234567896, "maximum": 0}, -0.1234567896),
+        ({"minimum": 0, "maximum": 9223372035}, 9223372035.0),
+    ],
 )
-def test_a_number_that_is_none_is_what_the_author_said(fields: dict[str, Any], nano: int) -> None:
-    check(number("x", missing=HALF), record([], x=either(DECIMAL, TEXT, NULL)), nano, fields)
-
-
-def test_a_number_below_an_optional_parent_may_be_missing() -> None:
-    schema = record([], x=nested(y=DECIMAL))
-    check(number("x.y", missing=HALF), schema, 500_000_000, {})
-    check(number("x.y", missing=HALF), schema, 2_000_000_000, {"x": {"y": 2}})
-
-
-def test_a_number_of_a_union_is_read_from_either_side() -> None:
-    schema = record([], x=either(DECIMAL, nested(y=DECIMAL), NULL))
-    whole, part = number("x", missing=1), number("x.y", missing=0)
-    assert facts_of([whole, part], schema, x=3) == (3_000_000_000, 0)
-    assert facts_of([whole, part], schema, x={"y": 3}) == (1_000_000_000, 3_000_000_000)
-    assert facts_of([whole, part], schema, x=None) == (1_000_000_000, 0)
-    assert facts_of([whole, part], schema) == (1_000_000_000, 0)
-
-
-@pytest.mark.parametrize("value", [5, 5.0])
-def test_an_integer_is_read_however_it_is_written(value: float) -> None:
-    check(integer("x"), record(x=WHOLE), 5, {"x": value})
-    check(integer("x", missing=0), record([], x=WHOLE), 5, {"x": value})
-
-
-def test_an_integer_that_is_none_is_what_the_author_said() -> None:
-    schema = record([], x=either(WHOLE, TRUTH, NULL))
-    for fields in ({}, {"x": None}, {"x": True}, {"x": False}):
-        check(integer("x", missing=-1), schema, -1, fields)
-
-
-def test_a_count_takes_repeated_items_and_distinct_does_not() -> None:
-    schema = record([], x=listed(TEXT))
-    for items, many, different in ((["a", "b", "a"], 3, 2), ([], 0, 0)):
-        check(count("x"), schema, many, {"x": items})
-        check(distinct("x"), schema, different, {"x": items})
-    check(count("x"), schema, 0, {})
-    check(distinct("x"), schema, 0, {})
-
-
-def test_objects_are_different_if_a_field_is() -> None:
-    schema = record(x=listed(TAGGED))
-    items = [{"kind": "a"}, {"kind": "a", "tool": None}, {"kind": "a", "size": 1}, {"kind": "b"}]
-    check(count("x"), schema, 4, {"x": items})
-    check(distinct("x"), schema, 3, {"x": items})
-
-
-def test_a_filter_keeps_items_and_a_projection_drops_nulls() -> None:
-    schema = record([], x=listed(TAGGED))
-    items = [
-        {"kind": "a", "tool": "t"},
-        {"kind": "a", "tool": "t"},
-        {"kind": "a", "tool": "u"},
-        {"kind": "a", "tool": None},
-        {"kind": "a"},
-    ]
-    check(count("x[kind=a]"), schema, 5, {"x": items})
-    check(count("x[kind=a].tool"), schema, 3, {"x": items})
-    check(distinct("x[kind=a].tool"), schema, 2, {"x": items})
-    check(count("x[kind=b]"), schema, 0, {"x": items})
-    check(count("x[kind=a].tool"), schema, 0, {})
-
-
-def test_every_item_of_a_list_is_read() -> None:
-    schema = record([], x=listed(nested([], size=WHOLE, tool=TEXT)), y=listed(TEXT))
-    items = [{"size": 2, "tool": "t"}, {"tool": "t"}, {"size": 3}, {}]
-    check(total("x[].size"), schema, 5, {"x": items})
-    check(count("x[].size"), schema, 2, {"x": items})
-    check(distinct("x[].tool"), schema, 1, {"x": items})
-    check(overlap("x[].tool", "y"), schema, 1, {"x": items, "y": ["t", "u"]})
-    check(total("x[].size"), schema, 0, {"x": []})
-    check(total("x[].size"), schema, 0, {})
-
-
-def test_the_value_of_a_filter_is_text_whatever_is_in_it() -> None:
-    odd = 'it\'s "so" \\ {x}'
-    schema = record(x=listed(TAGGED))
-    check(count(f"x[kind={odd}]"), schema, 1, {"x": [{"kind": odd}, {"kind": "a"}]})
-
-
-def test_an_overlap_is_what_both_lists_have() -> None:
-    schema = record([], x=listed(TEXT), y=listed(TAGGED), z=listed(TEXT))
-    fields = {"x": ["a", "b", "a"], "y": [{"kind": "q", "tool": t} for t in ("b", "c", None)]}
-    check(overlap("x", "y[kind=q].tool"), schema, 1, fields)
-    check(overlap("y[kind=q].tool", "x"), schema, 1, fields)
-    check(overlap("x", "x"), schema, 2, fields)
-    check(overlap("x", "z"), schema, 0, fields)
-
-
-def test_an_overlap_of_objects_compares_every_field() -> None:
-    schema = record(x=listed(TAGGED), y=listed(TAGGED))
-    fields = {"x": [{"kind": "a", "size": 1}, {"kind": "b"}], "y": [{"kind": "a"}, {"kind": "b"}]}
-    check(overlap("x", "y"), schema, 1, fields)
-
-
-def test_a_total_adds_up_what_there_is() -> None:
-    union = record([], x=either(WHOLE, mapped(WHOLE), NULL))
-    for fields, wanted in (
-        ({"x": 4}, 4),
-        ({"x": {"a": 4, "b": 5}}, 9),
-        ({"x": {}}, 0),
-        ({"x": None}, 0),
-        ({}, 0),
-    ):
-        check(total("x"), union, wanted, fields)
-    check(total("x"), record(x=listed(WHOLE)), 6, {"x": [1, 2, 3]})
-    check(total("x"), record([], x=listed(WHOLE)), 0, {})
-
-
-def test_a_total_of_a_projection_passes_over_what_is_missing() -> None:
-    maps = record([], x=mapped(TAGGED))
-    fields = {"a": {"kind": "k", "size": 4}, "b": {"kind": "k"}, "c": {"kind": "l", "size": 2}}
-    check(total("x.*.size"), maps, 6, {"x": fields})
-    check(total("x.*.size"), maps, 0, {})
-    lists = record(x=listed(TAGGED))
-    check(total("x[kind=k].size"), lists, 4, {"x": list(fields.values())})
-
-
-def test_an_excess_is_taken_key_by_key() -> None:
-    allowance = nested([], free=either(WHOLE, NULL))
-    schema = record([], x=either(WHOLE, mapped(WHOLE), NULL), y=mapped(allowance), z=mapped(WHOLE))
-    used = {"a": 5, "b": 1, "c": 3, "d": 2}
-    allowed = {"a": {"free": 2}, "b": {"free": 9}, "c": {}, "e": {"free": 9}}
-    check(excess("x", "y.*.free"), schema, 3 + 0 + 3 + 2, {"x": used, "y": allowed})
-    check(excess("x", "z.*"), schema, 4 + 1 + 3 + 2, {"x": used, "z": {"a": 1}})
-    check(excess("x", "y.*.free"), schema, 11, {"x": used})
-    for fields in ({"x": 7, "y": allowed}, {"x": None}, {}):
-        check(excess("x", "y.*.free"), schema, 0, fields)
-
-
-def test_a_flag_is_false_unless_it_is_true() -> None:
-    schema = record([], x=either(TRUTH, NULL), y=nested(z=TRUTH))
-    for fields, wanted in (({"x": True}, 1), ({"x": False}, 0), ({"x": None}, 0), ({}, 0)):
-        check(flag("x"), schema, wanted, fields)
-    check(flag("y.z"), schema, 0, {})
-    check(flag("y.z"), schema, 1, {"y": {"z": True}})
+def test_the_extremes_of_a_decimal_are_in_its_range(bounds: Schema, value: float) -> None:
+    check(number("x"), record(x={"type": "number", **bounds}), round(value * 1e9), {"x": value})
 
 
 @pytest.mark.parametrize(
@@ -228,14 +198,6 @@ def test_given_asks_whether_there_is_a_value_that_is_not_null(inner: Schema, val
     check(given("y.x"), schema, 1, {"y": {"x": value}})
     check(given("y.x"), schema, 0, {"y": {}})
     check(given("y.x"), schema, 0, {})
-
-
-def test_itemised_asks_for_an_object() -> None:
-    schema = record([], x=either(WHOLE, mapped(WHOLE), NULL), y=either(DECIMAL, TAGGED))
-    for fields, wanted in (({"x": 1}, 0), ({"x": {}}, 1), ({"x": None}, 0), ({}, 0)):
-        check(itemised("x"), schema, wanted, fields)
-    check(itemised("y"), schema, 1, {"y": {"kind": "a"}})
-    check(itemised("y"), schema, 0, {"y": 1})
 
 
 @pytest.mark.parametrize(
@@ -269,22 +231,7 @@ def test_equal_means_both_are_there_and_only_ascii_letters_fold(
     [("aaa", 1), ("aab", 0), ("baa", 0), ("", 0), ("aa\n", 0), (None, 0), ("A", 0)],
 )
 def test_a_pattern_fits_the_whole_text(value: str | None, wanted: int) -> None:
-    schema = record([], x=either(TEXT, NULL))
-    check(matches("x", "a+"), schema, wanted, {"x": value})
-    check(matches("x", "a+"), schema, 0, {})
-
-
-def test_a_pattern_is_read_as_ascii() -> None:
-    schema = record(x=TEXT)
-    check(matches("x", r"\d+"), schema, 0, {"x": "٣"})
-    check(matches("x", r"\w+"), schema, 0, {"x": "é"})
-    check(matches("x", "'\\\\"), schema, 1, {"x": "'\\"})
-
-
-def test_a_choice_is_the_position_of_its_option() -> None:
-    schema = record(x=OPTIONS)
-    for value, wanted in (("x", 1), ("y", 2)):
-        check(choice("x", "w", "x", "y"), schema, wanted, {"x": value})
+    check(matches("x", "a+"), record([], x=either(TEXT, NULL)), wanted, {"x": value})
 
 
 def test_fields_of_any_name_are_read() -> None:
@@ -292,12 +239,6 @@ def test_fields_of_any_name_are_read() -> None:
     schema = record(**dict.fromkeys(names, WHOLE))
     fields = {name: position for position, name in enumerate(names[:9])} | {"x": 9}
     assert facts_of([integer(name) for name in names], schema, **fields) == tuple(range(10))
-
-
-def test_facts_come_in_the_order_in_which_they_are_asked_for() -> None:
-    schema = record(x=WHOLE, y=WHOLE)
-    assert facts_of([integer("y"), integer("x"), integer("y")], schema, x=1, y=2) == (2, 1, 2)
-    assert facts_of([], schema, x=1, y=2) == ()
 
 
 def opaque_of(answer: object) -> Node:
@@ -320,9 +261,7 @@ def test_an_opaque_fact_reads_plain_values() -> None:
 
     schema = record(x=listed(TAGGED), y=TEXT)
     check(look, schema, 1, {"x": [{"kind": "a"}], "y": "é"})
-    plain = {"skill_type": "sample", "x": [{"kind": "a"}], "y": "é"}
-    assert seen
-    assert all(record == plain for record in seen)
+    assert seen == [{"skill_type": "sample", "x": [{"kind": "a"}], "y": "é"}]
 
 
 @pytest.mark.parametrize("answer", [-2, 0, 9])
@@ -350,35 +289,11 @@ def test_an_opaque_fact_that_fails_rejects_the_record(answer: object, value: str
     assert "an integer" in caught.value.expected
 
 
-# Faults that are known. Each of these tests is to pass once its fault is mended; where the schema
-# is one that a reader cannot read safely, to refuse it when a rule set is bound is as well.
-
-
-def check_or_refuse(fact: Node, schema: Schema, wanted: int, fields: Mapping[str, Any]) -> None:
-    try:
-        domain_of(fact, schema)
-    except FormulaError:
-        return
-    check(fact, schema, wanted, fields)
-
-
-def test_what_is_missing_is_exact_in_columns_too() -> None:
-    most = Fraction(9_007_199_254_740_993, 10**9)
-    schema = record([], x={**DECIMAL, "maximum": 10_000_000})
-    check(number("x", missing=most), schema, 9_007_199_254_740_993, {})
-
-
-WRONG_VALUES: dict[str, tuple[Node, Schema, int, dict[str, Any]]] = {
-    "number() of an integer, with missing": (
-        number("x", missing=0), record([], x=WHOLE), 5_000_000_000, {"x": 5},
-    ),
+PLACED = nested(["kind"], kind=TEXT, place=nested([], file=TEXT))
+DOUBTFUL: dict[str, tuple[Node, Schema, int, dict[str, Any]]] = {
     "number() of a union of both, with missing": (
         number("x", missing=0), record([], x=either(TEXT, DECIMAL, {**WHOLE, "minimum": 5})),
         5_000_000_000, {"x": 5},
-    ),
-    "number() of one of few, with missing": (
-        number("x", missing=0), record([], x={**DECIMAL, "enum": [0, 0.5, 1]}),
-        1_000_000_000, {"x": 1},
     ),
     "given() of a list that is left out": (given("x"), record([], x=listed(TEXT)), 0, {}),
     "given() of a map that is left out": (given("x"), record([], x=mapped(WHOLE)), 0, {}),
@@ -402,16 +317,6 @@ WRONG_VALUES: dict[str, tuple[Node, Schema, int, dict[str, Any]]] = {
     "a filter of a number": (
         count("x[size=3]"), record(x=listed(TAGGED)), 1, {"x": [{"kind": "a", "size": 3}]},
     ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", WRONG_VALUES)
-def test_a_wrong_value_is_mended(name: str) -> None:
-    check_or_refuse(*WRONG_VALUES[name])
-
-
-PLACED = nested(["kind"], kind=TEXT, place=nested([], file=TEXT))
-CRASHES: dict[str, tuple[Node, Schema, int, dict[str, Any]]] = {
     "a list that may be null": (
         count("x"), record([], x=either(listed(TEXT), NULL)), 0, {"x": None},
     ),
@@ -474,8 +379,14 @@ CRASHES: dict[str, tuple[Node, Schema, int, dict[str, Any]]] = {
         choice("x", "x", "y"), record(x=either(OPTIONS, WHOLE)), 0, {"x": 7},
     ),
 }  # fmt: skip
+"""Shapes that a reader may refuse when a rule set is bound, or else reads rightly."""
 
 
-@pytest.mark.parametrize("name", CRASHES)
-def test_a_valid_record_never_stops_the_engine(name: str) -> None:
-    check_or_refuse(*CRASHES[name])
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_a_shape_is_refused_or_read_rightly(name: str) -> None:
+    fact, schema, wanted, fields = DOUBTFUL[name]
+    try:
+        domain_of(fact, schema)
+    except FormulaError:
+        return
+    check(fact, schema, wanted, fields)

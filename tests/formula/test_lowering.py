@@ -54,6 +54,10 @@ SAFE: dict[str, tuple[Case, list[tuple[int, ...]]]] = {
         case(cases((~(B == 0), A / B), otherwise=0), (A, 0, 3), (B, 0, 9)),
         [(3, 0), (3, 1), (2, 7)],
     ),
+    "an earlier case": (
+        case(cases((B == 0, 0), (A / B < 1, 1), otherwise=2), (A, 0, 3), (B, 0, 9)),
+        [(3, 0), (3, 1), (2, 7)],
+    ),
     "the left side of and": (
         case(cases(((B > 0) & (A / B < 1), 1), otherwise=0), (A, 0, 3), (B, 0, 9)),
         [(3, 0), (3, 1), (2, 7)],

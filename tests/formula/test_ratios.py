@@ -63,12 +63,6 @@ def test_ties_their_nearest_misses_and_the_largest_sizes_are_exact(sample: Sampl
     sample.check()
 
 
-def test_the_ties_of_the_samples_are_ties() -> None:
-    tie = {s.name: s for s in TIES}["products of two: 0.7700000005, 0.4499999995"]
-    assert all(x * y * 2 // NANO % 2 for x, y in tie.rows)
-    assert all(x * y * 2 % NANO == 0 for x, y in tie.rows)
-
-
 def test_no_rows_give_no_values() -> None:
     columns = ColumnProgram(lowered(share(300)))
     empty = np.array([], np.int64)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +19,6 @@ from tallystick.formula.tree import (
     Data,
     Node,
     absolute,
-    arms_of,
     bind,
     cases,
     clip,
@@ -41,6 +39,7 @@ from tallystick.formula.tree import (
 A, B, FLAG = integer("a"), integer("b"), flag("f")
 PICK, OTHER = choice("p", "x", "y", "z"), choice("q", "x", "y", "z")
 SHORT = choice("s", "x", "y")
+NO_POWERS: list[Any] = [0, -1, MAX_POWER + 1, 0.5, 2.0, True, Fraction(2), A]
 
 
 def value(node: Node, **facts: int) -> Fraction:
@@ -48,27 +47,44 @@ def value(node: Node, **facts: int) -> Fraction:
     return evaluate(node, {by_name[name].digest: n for name, n in facts.items()}, {})
 
 
-def test_a_node_has_no_truth_value() -> None:
-    with pytest.raises(FormulaError, match=r"use &, \|, ~ and cases\(\)"):
-        bool(A == B)
-    with pytest.raises(FormulaError, match="no truth value"):
-        _ = 0 < A < 1
-    with pytest.raises(FormulaError, match="no truth value"):
-        _ = A in [B, B]
-    with pytest.raises(FormulaError, match="no truth value"):
-        min(A, B)
+MISTAKES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: bool(A == B), r"use &, \|, ~ and cases\(\)"),
+    (lambda: 0 < A < 1, "no truth value"),
+    (lambda: A in [B, B], "no truth value"),
+    (lambda: min(A, B), "no truth value"),
+    (lambda: {A: 1}, "unhashable"),
+    (lambda: float(A), "not a float"),
+    (lambda: sum(A), "cannot be iterated"),
+    (lambda: A // 2, "unsupported operand"),
+    (lambda: A % 2, "unsupported operand"),
+    *((lambda n=n: A**n, f"whole number from 1 to {MAX_POWER}") for n in NO_POWERS),
+    *((lambda t=t: const(Decimal(t)), "found") for t in ("NaN", "Infinity", "-Infinity", "sNaN")),
+    (lambda: FLAG & A, "expected a condition: compare two values"),
+    (lambda: A | FLAG, "expected a condition: compare two values"),
+    (lambda: ~A, "expected a condition: compare two values"),
+    (lambda: cases((A, 1), otherwise=0), "expected a condition: compare two values"),
+    (lambda: cases((True, 1), otherwise=0), "expected a condition"),
+    (lambda: PICK == "w", "found the option 'w', expected one of"),
+    (lambda: PICK == SHORT, "expected one of the options"),
+    (lambda: PICK == 1, "expected one of the options"),
+    (lambda: PICK == A, "expected one of the options"),
+    (lambda: A == PICK, "expected one of the options"),
+    (lambda: PICK + 1, "a choice is not a number: compare it, or use rank"),
+    (lambda: PICK < OTHER, "a choice is not a number"),
+    (lambda: cases((FLAG, PICK), otherwise=0), "a choice is not a number"),
+    (lambda: rank(A), "takes a choice"),
+    (lambda: rank(FLAG), "takes a choice"),
+    (lambda: A == "x", "found a number compared with the text 'x'"),
+    (lambda: bind(param("k") + param("m"), {"n": Fraction(1)}), "the parameters k, m"),
+]
 
 
-def test_a_node_is_no_dictionary_key() -> None:
-    with pytest.raises(TypeError, match="unhashable"):
-        _ = {A: 1}
-
-
-def test_a_node_is_neither_a_float_nor_iterable() -> None:
-    with pytest.raises(FormulaError, match="not a float"):
-        float(A)
-    with pytest.raises(FormulaError, match="cannot be iterated"):
-        sum(A)
+@pytest.mark.parametrize(("use", "message"), MISTAKES)
+def test_a_mistake_is_refused_while_the_formula_is_written(
+    use: Callable[[], Any], message: str
+) -> None:
+    with pytest.raises((FormulaError, TypeError), match=message):
+        use()
 
 
 @pytest.mark.parametrize("found", [0.5, float("nan"), True, False, None, "1", b"1", 1j, [1]])
@@ -99,12 +115,6 @@ def test_an_exact_number_is_kept_exactly(exact: int | Fraction | Decimal) -> Non
     assert value_of(const(exact)) == Fraction(exact)
 
 
-@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "sNaN"])
-def test_a_decimal_that_is_no_number_is_refused(text: str) -> None:
-    with pytest.raises(FormulaError):
-        const(Decimal(text))
-
-
 @pytest.mark.parametrize(
     ("node", "wanted"),
     [
@@ -119,6 +129,7 @@ def test_a_decimal_that_is_no_number_is_refused(text: str) -> None:
         (-A, -7),
         (A**1, 7),
         (A**3, 343),
+        (B**MAX_POWER, 3**MAX_POWER),
         (A < 8, 1),
         (A < 7, 0),
         (A <= 7, 1),
@@ -149,16 +160,6 @@ def test_operators_mean_what_they_say(node: Node, wanted: Fraction) -> None:
     assert value(node, a=7, b=-3, f=1) == wanted
 
 
-@pytest.mark.parametrize("exponent", [0, -1, MAX_POWER + 1, 0.5, 2.0, True, Fraction(2), A])
-def test_a_power_is_a_small_whole_number(exponent: int) -> None:
-    with pytest.raises(FormulaError, match=f"whole number from 1 to {MAX_POWER}"):
-        A**exponent
-
-
-def test_the_largest_power_is_taken() -> None:
-    assert value(A**MAX_POWER, a=3) == 3**MAX_POWER
-
-
 def test_a_formula_has_at_most_so_many_nodes() -> None:
     node = A
     while 2 * node.nodes + 1 <= MAX_NODES:
@@ -178,57 +179,11 @@ def test_a_formula_has_at_most_such_a_depth() -> None:
         node + 1
 
 
-def test_a_condition_is_asked_of_conditions_only() -> None:
-    for use in (lambda: FLAG & A, lambda: A | FLAG, lambda: ~A, lambda: cases((A, 1), otherwise=0)):
-        with pytest.raises(FormulaError, match="expected a condition: compare two values"):
-            use()
-    with pytest.raises(FormulaError, match="expected a condition"):
-        cases((True, 1), otherwise=0)
-
-
 def test_a_choice_is_compared_with_its_options() -> None:
     assert [value(PICK == "y", p=n) for n in range(3)] == [0, 1, 0]
     assert [value(PICK != "y", p=n) for n in range(3)] == [1, 0, 1]
-    assert [value(PICK == "y", p=n) for n in range(3)] == [0, 1, 0]
     assert [value(PICK == OTHER, p=1, q=n) for n in range(3)] == [0, 1, 0]
     assert [value(rank(PICK) + 0, p=n) for n in range(3)] == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("use", "message"),
-    [
-        (lambda: PICK == "w", "found the option 'w', expected one of"),
-        (lambda: PICK == SHORT, "expected one of the options"),
-        (lambda: PICK == 1, "expected one of the options"),
-        (lambda: PICK == A, "expected one of the options"),
-        (lambda: A == PICK, "expected one of the options"),
-        (lambda: PICK + 1, "a choice is not a number: compare it, or use rank"),
-        (lambda: PICK < OTHER, "a choice is not a number"),
-        (lambda: cases((FLAG, PICK), otherwise=0), "a choice is not a number"),
-        (lambda: rank(A), "takes a choice"),
-        (lambda: rank(FLAG), "takes a choice"),
-        (lambda: A == "x", "found a number compared with the text 'x'"),
-    ],
-)
-def test_a_choice_is_nothing_but_a_choice(use: Callable[[], Node], message: str) -> None:
-    with pytest.raises(FormulaError, match=message):
-        use()
-
-
-def test_a_labelled_choice_is_still_a_choice() -> None:
-    assert (label("verdict", PICK) == "y").digest == (PICK == "y").digest
-
-
-@pytest.mark.parametrize("use", [operator.floordiv, operator.mod, operator.matmul])
-def test_an_operator_that_formulas_do_not_have_is_refused(use: Callable[..., Any]) -> None:
-    with pytest.raises(TypeError, match="unsupported operand"):
-        use(A, 2)
-
-
-def test_arms_are_read_back_as_they_were_written() -> None:
-    arms, otherwise = arms_of(cases((FLAG, 1), (A < 1, B), otherwise=7))
-    assert [(c.op, v.op) for c, v in arms] == [("fact", "const"), ("lt", "fact")]
-    assert value_of(otherwise) == 7
 
 
 def merkle(node: Node) -> str:
@@ -277,6 +232,7 @@ def test_labels_are_no_part_of_the_meaning() -> None:
     )
     assert named.digest == plain.digest
     assert label("other", plain).digest == plain.digest
+    assert (label("verdict", PICK) == "y").digest == (PICK == "y").digest
 
 
 def test_trees_of_another_meaning_have_other_digests() -> None:
@@ -320,8 +276,3 @@ def test_binding_replaces_every_parameter() -> None:
     assert value(bound, a=10) == 5 + Fraction(1, 4) + 3
     assert bound.digest == (Fraction(1, 2) * A + const(Fraction(1, 2)) ** 2 + 3).digest
     assert names(tree, "param") == ("k", "m")
-
-
-def test_binding_names_every_parameter_without_a_value() -> None:
-    with pytest.raises(FormulaError, match="no value for the parameters k, m"):
-        bind(param("k") + param("m") + param("n"), {"n": Fraction(1)})

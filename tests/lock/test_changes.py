@@ -90,12 +90,6 @@ def test_a_changed_byte_is_refused_by_name(tree: Tree, name: str) -> None:
     assert named in done.stderr
 
 
-@pytest.mark.nightly
-def test_nothing_changed_is_equal(original: Tree) -> None:
-    done = original.do("lock", "--check")
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def installed(path: Path) -> str:
     """The path in an installation of a file of the tree."""
     first, *rest = path.parts

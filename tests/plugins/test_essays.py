@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from decimal import Decimal
-from importlib.metadata import entry_points
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import pytest
@@ -15,13 +12,10 @@ from installations import entry
 
 import tallystick
 from tallystick.errors import RecordError
-from tallystick.plugins.entries import GROUP
 from tallystick.plugins.registry import Registry, registry
 from tallystick.scoring.scorer import Scorer
 
 ESSAYS = Path(__file__).parent / "essays"
-ENTRY_POINTS = f"[{GROUP}]\nessays = essays_plugin\n"
-METADATA = "Metadata-Version: 2.1\nName: {}\nVersion: 1.2.3\n"
 
 
 def essay(**changes: dict[str, Any]) -> dict[str, Any]:
@@ -86,40 +80,3 @@ def test_a_record_that_breaks_its_requirements_is_rejected(
     with pytest.raises(RecordError) as caught:
         scorer.score(essay(**changes))
     assert (caught.value.code, caught.value.path) == (code, path)
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A folder on the search path as an installer leaves it: a module, files and metadata."""
-    copytree(ESSAYS, tmp_path, dirs_exist_ok=True)
-    for name, entry_points_ in (
-        ("acme_essays-1.2.3.dist-info", ENTRY_POINTS),
-        ("broken-0.1.dist-info", f"[{GROUP}]\nbroken = not_there_at_all\n"),
-    ):
-        (tmp_path / name).mkdir()
-        metadata = METADATA.format(name.partition("-")[0])
-        (tmp_path / name / "METADATA").write_text(metadata, encoding="utf-8")
-        (tmp_path / name / "entry_points.txt").write_text(entry_points_, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "essays_plugin", raising=False)
-    yield
-    sys.modules.pop("essays_plugin", None)
-
-
-@pytest.mark.usefixtures("site")
-def test_an_installed_plugin_is_found_and_scores_by_name() -> None:
-    found = registry(entry_points(group=GROUP))
-    assert {"skills", "workflow", "essays"} <= found.plugins.keys()
-    own = found.plugins["essays"]
-    assert (own.distribution, own.version) == ("acme_essays", "1.2.3")
-    assert "broken" in found.refused
-    result = tallystick.load("essays@1.0.0", registry=found).score(essay())
-    assert str(result.emission) == "0.510000000"
-
-
-@pytest.mark.usefixtures("site")
-def test_an_installed_plugin_that_is_not_allowed_is_not_used() -> None:
-    found = registry(entry_points(group=GROUP), frozenset({"skills"}))
-    assert list(found.plugins) == ["allocation", "consensus", "reward", "skills", "workflow"]
-    assert not found.refused
-    assert "essays_plugin" not in sys.modules

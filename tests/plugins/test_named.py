@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cli.command import run
 from installations import entry
+from installed import beside, install
 
 import tallystick
-from tallystick.cli.main import main
 from tallystick.errors import RuleSetError
-from tallystick.plugins.entries import ALLOWED
 from tallystick.plugins.registry import InstalledPlugins, installed_plugins
 from tallystick.rules.digest import used_plugins
 from tallystick.scoring.executors.portable import ScorerSpec
@@ -33,53 +31,31 @@ raise RuntimeError("stray")
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def site(tmp_path: Path) -> Iterator[Path]:
     """A folder where distributions are installed."""
-    monkeypatch.delenv(ALLOWED, raising=False)
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    installed_plugins.cache_clear()
-    yield tmp_path / "site"
-    installed_plugins.cache_clear()
-    for name in ("stray_plugin", "essays_plugin"):
-        sys.modules.pop(name, None)
-
-
-def install(site: Path, name: str, module: str, distribution: str) -> None:
-    """Metadata of a distribution with a plugin, as pip writes them."""
-    told = site / f"{distribution}-1.0.dist-info"
-    told.mkdir(parents=True)
-    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
-    (told / "entry_points.txt").write_text(f"[tallystick.plugins]\n{name} = {module}\n")
+    with beside(tmp_path / "site"):
+        yield tmp_path / "site"
 
 
 @pytest.fixture
 def stray(site: Path) -> Path:
     """An installed plugin whose import leaves a mark, spoils the engine, and fails; the mark."""
-    install(site, "stray", "stray_plugin", "stray-scores")
+    install(site, "stray-scores", plugins={"stray": "stray_plugin"})
     marker = site / "imported"
     (site / "stray_plugin.py").write_text(STRAY.format(marker=str(marker)), encoding="utf-8")
     return marker
 
 
 @pytest.fixture(name="essays")
-def essays_fixture(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def essays_fixture(site: Path) -> Path:
     """The example plugin of essays, installed; its rule set."""
-    monkeypatch.delitem(sys.modules, "essays_plugin", raising=False)
-    site.mkdir(exist_ok=True)
-    install(site, "essays", "essays_plugin", "essays-scores")
+    install(site, "essays-scores", plugins={"essays": "essays_plugin"})
     shutil.copytree(ESSAYS, site, dirs_exist_ok=True)
     return site / "rules" / "essays" / "1.0.0.toml"
 
 
-def done(*arguments: str | Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["tallystick", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    return int(caught.value.code or 0)
-
-
 def test_a_stray_plugin_is_not_imported_by_what_does_not_name_it(
-    stray: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stray: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules, state, out = "workflow@1.1.0", tmp_path / "state.db", tmp_path / "out.csv"
     digest = tallystick.load(rules).digest
@@ -96,14 +72,16 @@ def test_a_stray_plugin_is_not_imported_by_what_does_not_name_it(
         ("round", "close", EXAMPLES, "--state", state),
         ("state", "board", "workflow", "--state", state),
     ):
-        assert done(*arguments, monkeypatch=monkeypatch) in (0, 1), arguments
+        found = run(*arguments)
+        assert found.status in (0, 1), arguments
         assert not stray.exists(), arguments
-        assert "RuntimeError" not in "".join(capsys.readouterr()), arguments
+        assert "RuntimeError" not in found.out + found.err, arguments
     assert "stray-scores" not in (tmp_path / "out.csv.receipt.json").read_text(encoding="utf-8")
     # who lists all of them loads all of them
     monkeypatch.setattr("tallystick.numbers.nano.publish", tallystick.numbers.nano.publish)
-    assert done("plugins", "list", "--json", monkeypatch=monkeypatch) == 1
-    (refused,) = json.loads(capsys.readouterr().out)["refused"]
+    listed = run("plugins", "list", "--json")
+    assert listed.status == 1
+    (refused,) = listed.json()["refused"]
     assert refused == {
         "name": "stray",
         "reason": "its import failed: RuntimeError: stray: fix the plugin, or uninstall it",

@@ -1,5 +1,6 @@
 """Each list of the project's packages has those that there are."""
 
+import re
 import tomllib
 from collections.abc import Callable
 from importlib.resources import files
@@ -56,3 +57,9 @@ def test_every_file_of_a_package_is_installed(package: str) -> None:
 def test_an_entry_point_leads_into_a_package_of_the_project() -> None:
     groups = PROJECT["project"]["entry-points"].values()
     assert {value.partition(".")[0] for group in groups for value in group.values()} <= {*PACKAGES}
+
+
+def test_the_changelog_tells_of_the_current_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## \[?([\w.]+)", text, re.MULTILINE)
+    assert headings[0] in {"Unreleased", PROJECT["project"]["version"]}

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from tallystick.rules.model import RuleSet, SectionKind
-from tallystick.rules.section_lookup import sections_in
+from tallystick.rules.section import sections_in
 from tallystick.rules.structure import structure
 
 

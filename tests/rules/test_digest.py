@@ -16,13 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rules.documents import rule_set_of
 
-from tallystick import canonical
 from tallystick.formula.facts import integer
 from tallystick.formula.formula import require
 from tallystick.plugins.registry import Registry
-from tallystick.rules.digest import canonical_form, digest, used_formulas, used_requirements
-from tallystick.rules.section_lookup import document_schema
-from tallystick.rules.structure import table_of
+from tallystick.rules.digest import digest, used_formulas, used_requirements
 
 Value = Any  # of a document
 
@@ -223,26 +220,3 @@ def test_another_meaning_of_a_requirement_changes_the_digest(
     types = {"workflow": attrs.evolve(own, requirements=(changed, *others))}
     digests.add(digest(rule_set, attrs.evolve(registry, skill_types=types)))
     assert len(digests) == 5
-
-
-@pytest.mark.parametrize("reference", REFERENCES)
-def test_the_digest_is_of_the_canonical_form_alone(
-    reference: str, shipped_text: Text, registry: Registry
-) -> None:
-    rule_set = rule_set_of(data_of(shipped_text(reference)))
-    form = canonical_form(rule_set, registry)
-    assert digest(rule_set, registry) == canonical.digest(form)
-    assert set(form) == {"document", "formulas", "requirements", "skill_types"}
-    assert form["document"] == document_schema(rule_set).without_documentation(table_of(rule_set))
-
-
-def test_decimals_are_their_shortest_text_in_the_canonical_form(shipped_text: Text) -> None:
-    document = table_of(rule_set_of(data_of(shipped_text("skills@1.0.0"))))
-    assert document["skill_types"]["rag_knowledge"]["weights"]["detection"] == "0.3"
-    assert document["emission"]["factors"]["bootstrap_bonus"]["epochs"] == "30"
-    assert document["epochs"]["blocks"] == 100
-    assert document["tiers"]["levels"][1] == {
-        "name": "tier_1_reference",
-        "from": "baseline",
-        "multiplier": "1",
-    }

@@ -47,16 +47,6 @@ def test_text_that_is_no_toml_is_refused_with_its_line(
     assert expected in problem.evidence["expected"]
 
 
-def test_a_missing_file_is_refused_by_name(tmp_path: Path, registry: Registry) -> None:
-    problem = only_problem(tmp_path / "absent.toml", registry)
-    assert problem.file.endswith("absent.toml")
-    assert "no such file" in problem.evidence["expected"]
-
-
-def test_a_folder_is_refused(tmp_path: Path, registry: Registry) -> None:
-    assert "is a directory" in only_problem(tmp_path, registry).evidence["expected"]
-
-
 def test_text_that_is_not_utf_8_is_refused_with_its_line(
     tmp_path: Path, registry: Registry
 ) -> None:

@@ -42,18 +42,8 @@ EDITS = [
     ),
     (r"keep = 0.9 .*\n", "", "[reputation.damping]", "reputation.damping.keep", "", "missing"),
     # types and ranges
-    (r"format = 1", 'format = "1"', "format", "rule_set.format", '"1"', "1 (the version of this"),
     (r"format = 1", "format = 2", "format", "rule_set.format", "2", "1 (the version of this"),
-    (r'"1.0.0"', '"1.0"', "version", "rule_set.version", '"1.0"', 'a version such as "1.0.0"'),
     (r'"1.0.0"', r'"1.0.0\\n"', "version", "rule_set.version", r'"1.0.0\n"', "a version such"),
-    (
-        r"base_weight = 1.6",
-        'base_weight = "1.6"',
-        "1.6",
-        "skill_types.mcp_server.base_weight",
-        '"1.6"',
-        "a number from 0 to 1000000",
-    ),
     (
         r"base_weight = 1.6",
         "base_weight = true",
@@ -62,7 +52,6 @@ EDITS = [
         "true",
         "a num",
     ),
-    (r"base_weight = 1.6", "base_weight = -1.6", "-1.6", "r.base_weight", "-1.6", "from 0 to"),
     (
         r"base_weight = 1.6",
         "base_weight = 2020-02-20",
@@ -131,24 +120,6 @@ EDITS = [
     ),
     # numbers
     (r"beta = 0.5", "beta = nan", "beta", "axes.policy.beta", "nan", "at most nine decimal places"),
-    (
-        r"beta = 0.5",
-        "beta = -inf",
-        "beta",
-        "axes.policy.beta",
-        "-inf",
-        "at most nine decimal places",
-    ),
-    (r"beta = 0.5", "beta = 0.1234567891", "beta", "beta", "0.1234567891", "at most nine decimal"),
-    (r"beta = 0.5", "beta = 1e999999999", "beta", "beta", "1e999999999", "thirty digits"),
-    (
-        r"beta = 0.5",
-        "beta = 1e9999999999999999999999",
-        "beta",
-        "beta",
-        "1e9999999999999999999999",
-        "thirty digits",
-    ),
     (r"blocks = 100", f"blocks = {'9' * 40}", "blocks", "epochs.blocks", "9" * 40, "thirty digits"),
     # formulas and parameters
     (

@@ -9,8 +9,7 @@ import jsonschema
 
 from tallystick.resources import schema_path
 from tallystick.rules.schema import describe, in_place
-from tallystick.rules.section import Section, schema_of
-from tallystick.rules.section_lookup import installed_sections
+from tallystick.rules.section import Section, installed_sections, schema_of
 
 Value = Any  # of a document
 

@@ -5,13 +5,14 @@ events about them, come only once the next epoch is open.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from oracle.consensus import WEIGHTS
 from state.subnet import Record, event, missed, record, written
+from vectors.builders import finding
 
 from tallystick_state.ledger import Ledger
 from tallystick_state.store.tables import SNAPSHOTS
@@ -43,10 +44,6 @@ class Epoch:
     newcomers: Sequence[Newcomer] = ()
     lines: Sequence[Record] = ()
     cleared: Sequence[str] = ()
-
-
-Feed = Callable[[Ledger, Epoch, Path], None]
-"""Tells a state everything of an epoch but its end."""
 
 
 @frozen
@@ -135,6 +132,27 @@ def _late(telling: _Telling, records: Sequence[Record]) -> Record:
     return event(f"e{next(telling.numbers)}", rng.choice(ALONE), task_id, **values)
 
 
+def varied(told: Sequence[Epoch]) -> list[Epoch]:
+    """The history with what the rule sets score differently, and rounds of two epochs.
+
+    In every other round one validator names the epoch before.
+    """
+    return [evolve(each, lines=[*map(_varied, each.lines)]) for each in told]
+
+
+def _varied(line: Record) -> Record:
+    before = line["validator"] == "val-3" and line["round"] % 2 == 0 and line["epoch"] > 0
+    line = line | {"epoch": line["epoch"] - before}
+    number = int(line["task_id"][1:])
+    if "submission" not in line or number % 4 == 0:
+        return line
+    answer = line["submission"] | {"verdict": "REVIEW" if number % 4 == 1 else "ALLOW"}
+    if line["skill_type"] == "mcp_server" and number % 4 == 2:
+        answer["findings"] = [finding(1, "tool_poisoning")]
+    task = line["task"] | ({"expected_risk": 0.25} if number % 4 == 3 else {})
+    return line | {"submission": answer, "task": task}
+
+
 def register(ledger: Ledger, epoch: Epoch) -> None:
     for each in epoch.newcomers:
         ledger.register(each.hotkey, each.uid, each.types)
@@ -149,22 +167,6 @@ def feed(ledger: Ledger, epoch: Epoch, folder: Path) -> None:
     """Everything of an epoch but its end, the lines as one file."""
     register(ledger, epoch)
     ledger.import_events(written(folder / "lines.jsonl", epoch.lines))
-    clear(ledger, epoch)
-
-
-def shuffled(lines: Sequence[Record], seed: int = 5) -> list[Record]:
-    return random.Random(seed).sample(list(lines), len(lines))
-
-
-def backwards_by_validator(ledger: Ledger, epoch: Epoch, folder: Path) -> None:
-    """The same, the last registration first, and a file of each validator from its end."""
-    for each in reversed({each.hotkey: each for each in epoch.newcomers}.values()):
-        ledger.register(each.hotkey, 60_000 + each.uid, each.types)
-    register(ledger, epoch)
-    for validator in reversed(VALIDATORS):
-        lines = [line for line in reversed(epoch.lines) if line["validator"] == validator]
-        if lines:
-            ledger.import_events(written(folder / "lines.jsonl", lines))
     clear(ledger, epoch)
 
 

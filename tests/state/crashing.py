@@ -26,6 +26,7 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import state_rules_of
 from tallystick_state.rules_in_force import RulesInForce, begun
+from tallystick_state.store import connection
 from tallystick_state.store.store import Store
 from tallystick_state.store.tables import SNAPSHOTS
 
@@ -159,8 +160,7 @@ def started(target: Callable[..., None], *arguments: object) -> ForkServerProces
 
 def _patiently(target: Callable[..., None], *arguments: object) -> None:
     """Run a target that waits for the lock of a store however busy the machine is."""
-    for opening in (Store.open.__func__, Store.create.__func__.__wrapped__):
-        opening.__kwdefaults__["timeout"] = float(_PATIENCE)
+    connection.TIMEOUT = float(_PATIENCE)
     target(*arguments)
 
 

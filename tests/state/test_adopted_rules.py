@@ -1,10 +1,8 @@
 """A living state that adopts other rules: what it refuses, what its epochs and answers go by."""
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,12 @@ import pytest
 from rules.documents import with_section
 from state.chronicle import digest_of
 from state.databases import database, server, where
-from state.resealed import reseal
 from state.subnet import Record, event, missed, record, under, written
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
 
 import tallystick
-from tallystick.errors import DamagedError, RefusedError, RuleSetError, StateError
+from tallystick.errors import RefusedError, RuleSetError, StateError
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
@@ -33,7 +30,6 @@ from tallystick_state.rules import StateRules, epoch_of, first_block, state_rule
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.schedule import Schedule
 from tallystick_state.sections.epochs import EPOCHS
-from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 
@@ -362,44 +358,6 @@ def test_another_ledger_of_the_same_store_follows(ledger: Ledger) -> None:
     assert ledger.rules.rule_set.reference == NEWEST
     with ledger.queries() as one, other.queries() as two:
         assert one.digest() == two.digest()
-
-
-def test_a_copy_has_the_same_rules(ledger: Ledger, tmp_path: Path) -> None:
-    ledger.adopt(NEW, 1)
-    ledger.adopt(NEWEST, 3)
-    ledger.withdraw()
-    ledger.adopt(NEWEST, 2)
-    closed(ledger, 2)
-    exported = export_state(ledger, tmp_path / "state.jsonl")
-    import_state(tmp_path / "state.jsonl", str(tmp_path / "copy.db"))
-    with Ledger.open(str(tmp_path / "copy.db")) as copy:
-        assert references(copy, 3) == references(ledger, 3) == [OLD, NEW, NEWEST]
-        assert digest_of(copy) == digest_of(ledger)
-        assert export_state(copy, tmp_path / "again.jsonl") == exported
-
-
-def test_an_adoption_that_was_changed_in_the_store_is_found(ledger: Ledger) -> None:
-    ledger.adopt(NEW, 1)
-    ledger.close_epoch()
-    changes = (
-        """'"epoch":1', '"epoch":2'""",
-        """'"sequence":1', '"sequence":2'""",
-        """'skills@1.1.0', 'skills@1.1.1'""",
-        """'"previous":"sha256:', '"previous":"sha512:'""",
-    )
-    path = Path(ledger.store.shown)
-    for change in changes:
-        copy = path.with_name("changed.db")
-        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
-            source.backup(target)
-            target.execute(
-                f"UPDATE tallystick_log SET body = replace(body, {change}) WHERE kind = 'rules'"  # noqa: S608  # ours
-            )
-            target.commit()
-        reseal(copy)
-        with pytest.raises(DamagedError):
-            verify(Ledger.open(str(copy)))
-        copy.unlink()
 
 
 def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> None:

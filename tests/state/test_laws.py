@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from oracle.history import History, RuleSet
 from state.agreement import assert_agrees
-from state.chronicle import AT_ONCE, Epoch, clear, digest_of, feed, history, register
+from state.chronicle import AT_ONCE, Epoch, clear, digest_of, feed, history, register, varied
 from state.subnet import Record, written
 
 from tallystick_state.ledger import Ledger
@@ -84,7 +84,7 @@ class Lives(RuleBasedStateMachine):
         """Make a history up, and begin a state under one of the rule sets."""
         rng = random.Random(seed)
         made = history(seed, EPOCHS, plain=plain, records=5)
-        self.epochs = [with_late(each, rng, late) for each in made]
+        self.epochs = [with_late(each, rng, late) for each in varied(made)]
         self.folder = TemporaryDirectory()
         self.path, self.places = Path(self.folder.name), 0
         self.calendar, self.pending = {0: name}, dict[int, str]()
@@ -212,3 +212,15 @@ class Lives(RuleBasedStateMachine):
 
 Lives.TestCase.settings = settings(max_examples=examples.number(9), stateful_step_count=12)
 test_a_life_is_that_of_the_oracle = Lives.TestCase
+
+
+def test_histories_have_what_they_are_for() -> None:
+    """Lines of an epoch that is over, flags, newcomers of later epochs, consensus components."""
+    every = [(number, e) for seed in range(4) for number, e in enumerate(varied(history(seed)))]
+    lines = [(number, line) for number, epoch in every for line in epoch.lines]
+    assert any(line["epoch"] < number for number, line in lines)
+    assert any(line.get("event") == "collusion_flag" for _, line in lines)
+    assert any("submission" not in line and "event" not in line for _, line in lines)
+    assert any(isinstance(line.get("consensus"), dict) for _, line in lines)
+    assert any(epoch.newcomers for number, epoch in every if number)
+    assert any(epoch.cleared for _, epoch in every)

@@ -43,7 +43,6 @@ from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog, Stating, TakeBatch
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.store.transaction import Transaction
 from tallystick_state.transfer import export_state, import_state
 from tallystick_state.trust import trust_file
 from tallystick_state.trust.envelope import Envelope
@@ -147,18 +146,7 @@ def test_what_must_be_signed_is_refused_unless_it_is(where: str, tmp_path: Path)
 
 # --------------------------------------------------------------------------------- below a ledger
 
-OF_LOG = {"begin_batch", "record", "write"}
-"""The methods of the log of a state that write what must be signed."""
-OPERATORS_OF_LOG = {"finish", "flag_colluders"}
-OF_ENTRIES = {"chained", "check_unnamed", "follow", "settle", "snapshot"}
-"""The methods that an entry calls as it is written, once it was found to hold."""
-NOT_WRITING = {"allowed", "head", "register", "rules", "write_batch"}
-"""The methods that read, or write a batch that was found to hold."""
 SIGNED_ENTRIES = {Adopt, Rotate, Share, TakeBatch, Withdraw}
-
-
-def test_every_method_of_a_log_is_listed() -> None:
-    assert public(EventLog) == OF_LOG | OPERATORS_OF_LOG | OF_ENTRIES | NOT_WRITING
 
 
 def test_every_entry_that_must_be_signed_is_listed() -> None:
@@ -196,15 +184,6 @@ def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
             assert caught.value.code == "not-in-batch"
             log.finish()
         assert rows(ledger) == before
-
-
-RAW = {"append", "put_envelope", "put_head", "put_snapshot"}
-RAW |= {"put_epoch_leaf", "put_pruned", "put_pruned_claims"}
-
-
-def test_every_way_to_write_a_store_itself_is_listed() -> None:
-    named = ("append", "put", "delete", "write", "set", "drop", "keep")
-    assert {name for name in public(Transaction) if name.startswith(named)} == RAW
 
 
 def _rules_entry(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # any keys of a body

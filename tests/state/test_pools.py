@@ -1,7 +1,6 @@
 """Pools: how the lines of a state share its weight, from the log alone."""
 
 import re
-import sqlite3
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -9,12 +8,11 @@ from typing import Any
 
 import pytest
 from state.databases import database, server, where
-from state.resealed import reseal
 from state.signing import ALICE, BOB, CAROL, digest, envelope, genesis, root, written_root
 from state.test_no_way_round import forgeries
 from state.trusted import authority, of
 
-from tallystick.errors import DamagedError, StateError, TrustError
+from tallystick.errors import StateError, TrustError
 from tallystick.json_values import json_value
 from tallystick_state.authority import OPERATOR
 from tallystick_state.ledger import Ledger
@@ -152,32 +150,6 @@ def test_a_state_of_several_lines_begins_as_before_without_pools(tmp_path: Path)
         assert ledger.in_force.pools.at(0) is None
         assert ledger.in_force.pools.at(1) == pools_of(SHARES, LINES)
         verify(ledger)
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        ('"0.7"', '"0.8"'),
-        ('"0.7"', '"0.70"'),
-        ('"0.7"', "0.7"),
-        ('"proportional"', '"nowhere"'),
-        ('"shares":{', '"shares":[{'),
-        ('"workflow":"0.3"', '"workflowz":"0.3"'),
-    ],
-)
-def test_a_first_entry_with_pools_that_are_none_is_damaged(
-    made: bytes, tmp_path: Path, edit: tuple[str, str]
-) -> None:
-    (tmp_path / "state.db").write_bytes(made)
-    with sqlite3.connect(tmp_path / "state.db") as connection:
-        ((body,),) = connection.execute("SELECT body FROM tallystick_log WHERE seq = 1")
-        start, pools, end = body.partition('"pools":{')
-        forged = start + pools + end.replace(*edit, 1)
-        assert forged != body
-        connection.execute("UPDATE tallystick_log SET body = ? WHERE seq = 1", (forged,))
-    reseal(tmp_path / "state.db")
-    with pytest.raises(DamagedError):
-        Ledger.open(tmp_path / "state.db")
 
 
 # -------------------------------------------------------------------------------------- signatures

@@ -8,8 +8,9 @@ from typing import Any
 import attrs
 import jsonschema
 import pytest
-from state.chronicle import Epoch, Feed, backwards_by_validator, feed, history, register
+from state.chronicle import Epoch, feed, history, register
 from state.subnet import Record, written
+from state.test_order import Feed, backwards_by_validator
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli.command import message_of, run
 from examples import fast_rows
-from state.chronicle import clear, digest_of, feed, history, snapshots_of
+from state.chronicle import digest_of, feed, history, snapshots_of
 from state.resealed import reseal
 from state.subnet import record
 
@@ -46,23 +46,6 @@ def test_a_state_comes_back_byte_for_byte(exported: Path, tmp_path: Path) -> Non
         assert export_state(again, tmp_path / "again.jsonl") == told
         assert verify(again).entries == told.entries
     assert (tmp_path / "again.jsonl").read_bytes() == exported.read_bytes()
-
-
-def test_two_stores_go_on_alike(exported: Path, tmp_path: Path) -> None:
-    import_state(exported, str(tmp_path / "again.db"))
-    digests = set()
-    for number, place in enumerate((tmp_path / "again.db", exported.parent / "state.db")):
-        copy = tmp_path / f"{number}.jsonl"
-        with Ledger.open(str(place)) as ledger:
-            export_state(ledger, copy)
-        import_state(copy, str(tmp_path / f"{number}.db"))
-        with Ledger.open(str(tmp_path / f"{number}.db")) as ledger:
-            for epoch in history(3, epochs=3)[2:]:
-                feed(ledger, epoch, tmp_path)
-                ledger.close_epoch()
-                clear(ledger, epoch)
-            digests.add(digest_of(ledger))
-    assert len(digests) == 1
 
 
 def test_the_file_is_what_the_page_says(exported: Path) -> None:
@@ -168,13 +151,3 @@ def test_other_plugins_than_it_began_with_are_told(exported: Path, tmp_path: Pat
     reseal(copy)
     said = message_of(run("state", "info", "--state", copy))
     assert said.endswith("install the plugins that the state began with")
-
-
-def test_an_empty_state_moves_too(tmp_path: Path) -> None:
-    with Ledger.create(str(tmp_path / "a.db"), "workflow@1.0.0") as ledger:
-        export_state(ledger, tmp_path / "a.jsonl")
-        expected = digest_of(ledger)
-    import_state(tmp_path / "a.jsonl", str(tmp_path / "b.db"))
-    with Ledger.open(str(tmp_path / "b.db")) as again:
-        assert digest_of(again) == expected
-        assert again.register("hk-1", 1, ["workflow"]).types == ("workflow",)

@@ -3,7 +3,7 @@
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -22,7 +22,7 @@ from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.store import Store
 
 PYTHON = "executable_python"
-TABLES = ("head", "log", "claims", "snapshots")
+TABLES = ("head", "log", "claims", "snapshots", "epochs", "claim_counts")
 Statement = tuple[str, tuple[object, ...]]
 
 
@@ -31,14 +31,22 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose log has an entry of every kind; its one file holds everything."""
     folder = tmp_path_factory.mktemp("filled")
     path = folder / "state.db"
-    with Ledger.create(str(path), "skills@1.0.0") as ledger:
+    with Ledger.create(str(path), "skills@1.2.0", validator="val-1", hear=["val-2"]) as ledger:
         ledger.register("hk-1", 1, [PYTHON])
+        late = [event(f"e{n}", "collusion_flag", "never", validator="val-2") for n in range(3)]
+        ledger.import_events([record("t1", consensus=0.0), *late])
         lines = [record("t1"), missed("t2"), event("e1", "collusion_flag", "t1")]
         ledger.close_round(written(folder / "r.jsonl", lines), at=datetime(2026, 1, 1, tzinfo=UTC))
+        with ledger.queries() as queries:
+            _, accepted, dropped, _ = (each.seq for each in queries.quarantine())
+        ledger.accept([accepted])
+        ledger.drop([dropped])
         ledger.select_group(PYTHON, 1, "seed")
         ledger.close_epoch(at=datetime(2026, 1, 2, tzinfo=UTC))
         ledger.clear("hk-1")
         ledger.close_round(written(folder / "r.jsonl", [record("t3", round=1, epoch=1)]))
+        with ledger.epoch_log(keep=True) as log:
+            assert len(log.leaves) == 1
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path
@@ -75,15 +83,17 @@ def outcome(path: Path, rules: RulesInForce) -> str:
     return "valid"
 
 
-def statements(path: Path, tables: Sequence[str] = TABLES) -> Iterator[Statement]:
+def statements(path: Path) -> Iterator[Statement]:
     """Every value of every row changed in some ways, and every row left out."""
     with closing(sqlite3.connect(path)) as connection:
-        for table in tables:
+        for table in TABLES:
             name = f"tallystick_{table}"
             cursor = connection.execute(f"SELECT rowid, * FROM {name}")  # noqa: S608  # our names
             columns = [each[0] for each in cursor.description]
             for rowid, *row in cursor.fetchall():
-                yield f"DELETE FROM {name} WHERE rowid = ?", (rowid,)  # noqa: S608  # our names
+                # a leaf that is lost is computed again
+                if table != "epochs":
+                    yield f"DELETE FROM {name} WHERE rowid = ?", (rowid,)  # noqa: S608  # our names
                 for column, value in zip(columns[1:], row, strict=True):
                     for other in others(value):
                         text = f"UPDATE {name} SET {column} = ? WHERE rowid = ?"  # noqa: S608
@@ -108,7 +118,7 @@ def others(value: object) -> Iterator[object]:
 
 def test_what_the_ledger_wrote_is_valid(filled: Path) -> None:
     with Ledger.open(str(filled)) as ledger:
-        assert verify(ledger) == Verified(entries=11, snapshots=2)
+        assert verify(ledger) == Verified(entries=17, snapshots=2)
 
 
 def test_the_log_has_every_kind(filled: Path) -> None:
@@ -118,7 +128,10 @@ def test_the_log_has_every_kind(filled: Path) -> None:
             connection.execute(f"SELECT count(*) FROM tallystick_{table}").fetchone()[0]  # noqa: S608
             for table in TABLES
         ]
-    assert kinds == {"genesis", "miner", "signal", "round", "group", "epoch", "clear"}
+    assert kinds == {
+        *("genesis", "miner", "signal", "own", "accept", "drop"),
+        *("round", "group", "epoch", "clear"),
+    }
     assert min(counts) > 0
 
 
@@ -135,52 +148,16 @@ def test_every_change_of_every_row_is_found(
     assert [f"{end}: {text} {v!r:.150}" for end, (text, v) in ends if end != "found"] == []
 
 
-@pytest.mark.parametrize("step", fast_rows([5, 1], 0))
-def test_every_change_of_what_waits_is_found(tmp_path: Path, step: int) -> None:
-    path = tmp_path / "disputed.db"
-    with Ledger.create(str(path), "skills@1.2.0", validator="val-1", hear=["val-2"]) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
-        late = [event(f"e{n}", "collusion_flag", "never", validator="val-2") for n in range(3)]
-        ledger.import_events([record("t1", consensus=0.0), *late])
-        ledger.close_round([record("t1")])
-        with ledger.queries() as queries:
-            _, accepted, dropped, _ = (each.seq for each in queries.quarantine())
-        ledger.accept([accepted])
-        ledger.drop([dropped])
-        rules = ledger.in_force
-
-    def end(statement: Statement) -> str:
-        store = Store.open(str(changed(path, tmp_path, statement)))
-        try:
-            verify(Ledger(store, rules))
-        except TallystickError:
-            return "found"
-        return "valid"
-
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    ends = list[tuple[str, str]]()
-    for each in islice(statements(path, ("claims", "claim_counts")), 0, None, step):
-        with suppress(sqlite3.IntegrityError):
-            ends.append((end(each), each[0]))
-    assert len(ends) > 20 // step
-    assert {told for told, _ in ends} == {"found"}, ends
-    with Ledger.open(str(path)) as ledger, ledger.store.reading() as transaction:
-        kinds = {each.kind for each in transaction.entries()}
-        assert {"signal", "own", "accept", "drop"} <= kinds
-        assert verify(ledger).entries
-
-
 ADDED = {
     "a snapshot": "INSERT INTO tallystick_snapshots SELECT 9, digest, body FROM "
     "tallystick_snapshots WHERE epoch = 1",
-    "an entry": "INSERT INTO tallystick_log SELECT 12, kind, body, previous, hash FROM "
-    "tallystick_log WHERE seq = 11",
+    "an entry": "INSERT INTO tallystick_log SELECT 18, kind, body, previous, hash FROM "
+    "tallystick_log WHERE seq = 17",
     "an entry before": "INSERT INTO tallystick_log SELECT 0, kind, body, previous, hash FROM "
     "tallystick_log WHERE seq = 1",
     "an entry below 0": "INSERT INTO tallystick_log SELECT -5, kind, body, previous, hash FROM "
     "tallystick_log WHERE seq = 1",
-    "a signal": "INSERT INTO tallystick_claims SELECT 12, x'00', rank, counted_in, round, "
+    "a signal": "INSERT INTO tallystick_claims SELECT 18, x'00', rank, counted_in, round, "
     "hotkey, skill_type, role, is_record, epoch, task, scope, reason FROM tallystick_claims "
     "LIMIT 1",
     "an event below 0": "INSERT INTO tallystick_claims SELECT -5, x'00', rank, counted_in, "
@@ -199,7 +176,7 @@ def test_every_row_that_is_added_is_found(
 
 COMMANDS = {
     "log body": "UPDATE tallystick_log SET body = replace(body, 'hk-1', 'hk-2') WHERE seq = 3",
-    "last entry": "DELETE FROM tallystick_log WHERE seq = 11",
+    "last entry": "DELETE FROM tallystick_log WHERE seq = 17",
     "genesis JSON": "UPDATE tallystick_log SET body = '{' WHERE seq = 1",
     "snapshot body": "UPDATE tallystick_snapshots SET body = replace(body, '0.5', '0.6') "
     "WHERE epoch = 1",
@@ -246,9 +223,9 @@ def test_a_schema_that_is_no_utf8_is_told(filled: Path, tmp_path: Path) -> None:
 
 def test_a_valid_state_in_the_command(filled: Path) -> None:
     found = run("state", "verify", "--state", filled)
-    assert (found.status, found.out) == (0, "11 entries lead to 2 snapshots: valid\n")
+    assert (found.status, found.out) == (0, "17 entries lead to 2 snapshots: valid\n")
     shown = run("state", "verify", "--state", filled, "--json").json()
-    assert shown == {"valid": True, "entries": 11, "snapshots": 2}
+    assert shown == {"valid": True, "entries": 17, "snapshots": 2}
 
 
 def test_verifying_changes_nothing(filled: Path) -> None:

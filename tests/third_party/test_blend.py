@@ -25,7 +25,6 @@ from tallystick.scoring.scorer import Scorer
 # ------------------------------------------------------------------------------- to every digit
 
 
-@pytest.mark.nightly
 def test_hundreds_of_records_score_to_the_last_digit(blend: Scorer, records: list[bytes]) -> None:
     seen = Counter[tuple[str, str]]()
     for line in records:

@@ -1,7 +1,6 @@
 """The linear blend at its edges, and that every number of its rule set is seen there."""
 
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -42,56 +41,6 @@ def test_the_gate_closes_strictly_below_a_tenth(
 ) -> None:
     result = scored(blend, example(kind, checks={"evidence": Decimal(evidence)}))
     assert bool(result.quality) is is_open
-
-
-@pytest.mark.parametrize(
-    ("verdict", "truth", "detection"),
-    [
-        ("ALLOW", "WARN", "0.5"),
-        ("ALLOW", "BLOCK", "0"),
-        ("WARN", "ALLOW", "0.8"),
-        ("WARN", "BLOCK", "0.5"),
-        ("BLOCK", "ALLOW", "0.6"),
-        ("BLOCK", "WARN", "0.8"),
-    ],
-)
-@pytest.mark.parametrize("source", oracle.PROVENANCE)
-def test_a_wrong_verdict_loses_by_its_distance_and_by_where_the_truth_comes_from(
-    blend: Scorer, verdict: str, truth: str, detection: str, source: str
-) -> None:
-    task = {"ground_truth": truth, "provenance": source}
-    result = scored(blend, example(task=task, submission={"verdict": verdict}))
-    worth = {"human": 10, "canary": 10, "consensus": 7, "consensus_expired": 4}[source]
-    assert Fraction(result.axes["detection"]) == Fraction(detection) * worth / 10
-
-
-@pytest.mark.parametrize(
-    ("risk", "reference", "detection"),
-    [("50", "50", "1"), ("0", "100", "0.9"), ("100", "0", "0.9"), ("12.5", "40", "0.9725")],
-)
-@pytest.mark.parametrize("verdict", oracle.RANKS)
-def test_a_match_loses_by_the_distance_of_the_risks(
-    blend: Scorer, verdict: str, risk: str, reference: str, detection: str
-) -> None:
-    task = {"ground_truth": verdict, "provenance": "human", "expected_risk": Decimal(reference)}
-    submission = {"verdict": verdict, "risk_score": Decimal(risk)}
-    result = scored(blend, example(task=task, submission=submission))
-    assert result.axes["detection"] == Decimal(detection)
-
-
-@pytest.mark.parametrize(
-    ("kind", "axis", "slope"),
-    [("rag_knowledge", "injection_recall", 3), ("agent_composition", "transitive_risk", 2)],
-)
-@pytest.mark.parametrize("error", ["0", "0.1", "0.333333333", "0.333333334", "0.5", "1"])
-def test_an_error_counts_several_times(
-    blend: Scorer, kind: str, axis: str, slope: int, error: str
-) -> None:
-    record = example(kind)
-    (name,) = (name for name in record["checks"] if name.endswith("_error"))
-    record["checks"][name] = Decimal(error)
-    result = scored(blend, record)
-    assert result.axes[axis] == max(Decimal(0), 1 - slope * Decimal(error))
 
 
 def test_a_perfect_record_of_each_type_has_a_quality_of_one(blend: Scorer) -> None:

@@ -343,52 +343,9 @@ def test_a_private_instance_counts_by_its_billed_seconds_of_seven_days(
 # -------------------------------------------------------------------------------------- weights
 
 
-def test_one_miner_has_all_and_nobody_has_nothing() -> None:
-    assert weights(miner("a")) == {"a": NANO}
-    assert answer(SUBNET, "weights", {"miners": []}) == {}
-
-
 def test_without_a_unique_chute_there_are_no_weights() -> None:
     assert weights(miner("a", unique=None), miner("b", unique=[0, 5])) is None
     assert weights(miner("a", unique=[3, 4])) is None  # 0.75 is cut to 0
-
-
-@pytest.mark.parametrize("hours", [1, 169])
-def test_the_median_is_over_those_with_a_unique_chute(hours: int) -> None:
-    counts = [40, 20, 12, 3, 0, 0]
-    weights(*(miner(f"m{n}", unique=[count * hours, hours]) for n, count in enumerate(counts)))
-
-
-def test_a_mean_is_cut_to_a_whole_number_before_the_curve() -> None:
-    assert weights(miner("a", unique=[79, 10]), miner("b", unique=[71, 10])) == {
-        "a": NANO // 2,
-        "b": NANO // 2,
-    }
-
-
-def test_features_that_nobody_has_are_nothing() -> None:
-    none = {"invocation_count": 0, "bounty_count": 0, "compute_units": "0"}
-    assert weights(miner("a", **none), miner("b", **none, unique=None)) == {"a": NANO}
-
-
-def test_of_a_coldkey_only_the_best_hotkey_is_paid_and_of_equals_the_first() -> None:
-    best = miner("z", coldkey="c", compute_units="300")
-    found = weights(miner("a", coldkey="c"), best, miner("b", coldkey="d"))
-    assert found is not None
-    assert found.keys() == {"z", "b"}
-    same = weights(*(miner(name, coldkey="c") for name in "xyw"), miner("b"))
-    assert same == {"w": NANO // 2, "b": NANO // 2}
-
-
-def test_units_below_0_are_divided_by_their_sum_as_any() -> None:
-    found = weights(miner("a"), miner("b", compute_units="-0.5"))
-    # 0.52 · −0.5 / 99.5 + 0.48 / 2 of b
-    assert found == {"a": 762_613_065, "b": 237_386_935}
-    # a sum below 0 turns the shares round
-    assert weights(miner("a", compute_units="1"), miner("b", compute_units="-4")) is not None
-    # units that cancel each other are nobody's
-    cancelled = miner("a"), miner("b", compute_units="-100")
-    assert weights(*cancelled) == {"a": NANO // 2, "b": NANO // 2}
 
 
 def test_a_weight_below_0_leaves_all_without_one() -> None:
@@ -398,27 +355,27 @@ def test_a_weight_below_0_leaves_all_without_one() -> None:
     assert weights(miner("a"), debtor, miner("c", coldkey=debtor["coldkey"])) is not None
 
 
-def test_private_instances_count_as_calls_by_whole_seconds() -> None:
-    private = {"instances": 3, "seconds": "59.999999999", "compute_units": "12.000000001"}
-    weights(miner("a", private=private), miner("b"), miner("c", private=None, unique=[4, 1]))
-
-
 def test_random_miners_are_paid_as_the_oracle_says() -> None:
+    """Also equal ones, several of a coldkey, amounts of nothing and below 0."""
     random = Random(6)
-    for _ in range(8):
-        weights(
-            *(
-                miner(
-                    f"m{number}",
-                    coldkey=f"c{random.randint(0, 6)}",
-                    invocation_count=random.randint(0, 10**6),
-                    bounty_count=random.randint(0, 99),
-                    compute_units=f"{random.randint(0, 10**12)}.{random.randint(0, 10**9 - 1):09}",
-                    unique=random.choice([None, [random.randint(0, 9999), random.randint(1, 169)]]),
-                )
-                for number in range(random.randint(2, 9))
-            )
-        )
+
+    def some(number: int) -> dict[str, Any]:
+        units = f"{random.randint(-9, 10**12)}.{random.randint(0, 10**9 - 1):09}"
+        hours = random.choice([1, 10, 169])
+        changes = {
+            "coldkey": f"c{random.randint(0, 6)}",
+            "invocation_count": random.choice([0, 10, random.randint(0, 10**6)]),
+            "bounty_count": random.choice([0, 1, random.randint(0, 99)]),
+            "compute_units": random.choice(["0", "100", "-0.5", units]),
+            "unique": random.choice([None, [0, 5], [random.randint(0, 9999), hours]]),
+        }
+        if random.random() < 0.3:
+            private = {"instances": 3, "seconds": "59.999999999", "compute_units": "12.000000001"}
+            changes["private"] = random.choice([None, private])
+        return miner(f"m{number}", **changes)
+
+    for _ in range(40):
+        weights(*map(some, range(random.randint(1, 9))))
 
 
 def test_who_has_no_call_is_no_part_of_the_population() -> None:

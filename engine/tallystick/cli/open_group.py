@@ -101,8 +101,7 @@ class OpenGroup(CommandGroup):
         """Return the error for a word that is no command; click's hints know none of the rows."""
         from difflib import get_close_matches  # for a mistake alone
 
-        objections = installed_commands().objections((*self.path, word))
-        if objections:
+        if objections := installed_commands().objections():
             return "; ".join([message.rstrip("."), *objections])
         close = sorted(map(repr, get_close_matches(word, self.list_commands(ctx))))
         if len(close) > 1:

@@ -8,7 +8,8 @@ manager that gives the scorer.
 value, and with the values of all options by their flags, before the work begins, so that what is
 wrong with it is told first; it returns a function, which the command calls with what it knows.
 
-`VALUE` is read by the home of another option. Its own is called with the same, and only refuses.
+`VALUE` is read by the home of the `INPUT` of its command, beside which alone it is given; it has no
+home of its own.
 """
 
 from __future__ import annotations
@@ -105,21 +106,21 @@ class PluginOptions:
             name: of that argument or option, for errors.
 
         Raises:
-            UsageError: none is given, or several are.
+            UsageError: none is given, or several are; or a value that only one of them reads.
             PluginError: the plugin of the input cannot be used.
         """
         option = self._only(INPUT, *([] if own is None else [name]))
-        for other, value in self._given.items():
+        inputs = _flags(click.get_current_context().command, INPUT)
+        for other in () if option is not None else self._given:
             if other.row.kind == VALUE:
-                other.home(value, self.values)
+                raise click.UsageError(f"found {other.row.flag} without {inputs}, expected both")
         if option is not None:
             function: Callable[..., Any] = option.home(self._given[option], self.values)
             if not callable(function):
                 raise option.wrong_answer(function, "a function")
             return function
         if own is None:
-            others = _flags(click.get_current_context().command, INPUT)
-            others = f", or {others}" if others else ""
+            others = f", or {inputs}" if inputs else ""
             raise click.UsageError(f"found no {name}, expected it{others}")
         return None
 
@@ -147,7 +148,7 @@ class ExtensibleCommand(AnswerCommand):
             return
         self._is_extended = True
         flags = {flag for param in self.params for flag in param.opts}
-        for owner, _, row in installed_commands().options():
+        for owner, row in installed_commands().options():
             if row.command == path and row.flag not in flags:
                 self.params.append(PluginOption(owner, row))
                 own = cleandoc(self.help or "")

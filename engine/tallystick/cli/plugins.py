@@ -71,7 +71,7 @@ def list_command() -> None:
 def _refused_beside() -> Iterator[tuple[str, str]]:
     """Yield why commands, sections, lints and the like are not used, by their names."""
     from tallystick.plugins import commands
-    from tallystick.rules.section_lookup import load_section
+    from tallystick.rules.section import load_section
     from tallystick.scoring import lint
 
     loaders: Mapping[str, Callable[[EntryPoint], object]] = {
@@ -92,7 +92,7 @@ def _refused_commands() -> Iterable[tuple[str, str]]:
     from tallystick.cli.rules import rules
 
     whole, table = click.get_current_context().find_root().command, installed_commands()
-    yield from table.refused().items()
+    yield from table.refused.items()
     for group in (plugins, records, rules):
         for path in ((*group.path, name) for name in group.commands):
             if (taken := table.find(path)) is not None:
@@ -101,8 +101,8 @@ def _refused_commands() -> Iterable[tuple[str, str]]:
                     taken[0],
                     f"found the command {words} of the engine: rename yours",
                 )
-    for name, is_own, row in table.options():
-        if not is_own and (why := _refused_option(row, whole)):
+    for name, row in table.options():
+        if not table.is_own(name) and (why := _refused_option(row, whole)):
             yield name, why
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tallystick.numbers.nano import to_decimal
-from tallystick.rules.section_lookup import asked, sections_of
+from tallystick.rules.section import sections_of
 from tallystick.scoring.value import nano_text
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def view_of(scorer: Scorer) -> dict[str, Any]:
     return {
         key: value
         for section, _ in sections_of(scorer.rule_set)
-        for key, value in asked(section, "the view", partial(section.view, scorer)).items()
+        for key, value in section.asked("the view", partial(section.view, scorer)).items()
     }
 
 
 def _sections(scorer: Scorer) -> Iterator[str]:
     """Yield the lines of the sections that say something of themselves."""
     for section, _ in sections_of(scorer.rule_set):
-        yield from asked(section, "the text", partial(section.lines, scorer))
+        yield from section.asked("the text", partial(section.lines, scorer))
 
 
 def _line(text: str) -> str:

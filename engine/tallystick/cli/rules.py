@@ -104,7 +104,7 @@ def check_command(reference: str) -> None:
     """
     from tallystick.plugins.registry import installed_plugins
     from tallystick.rules.loading import find
-    from tallystick.rules.section_lookup import sections_of
+    from tallystick.rules.section import sections_of
     from tallystick.scoring.scorer import load
 
     resolved = find(reference, installed_plugins())

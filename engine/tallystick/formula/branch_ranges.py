@@ -155,6 +155,7 @@ class BranchRanges:
         else:
             low = limit if low is None else max(low, limit)
         self._forms[key] = low, high
+        self.possible &= low is None or high is None or low <= high
         self._known_gaps = None
         self._spread()
 

@@ -16,7 +16,7 @@ has one in it. What is lowered so is proved, but does not run: `balls` and `eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import gcd, lcm
@@ -83,6 +83,23 @@ def lower(
     return _Lowering(facts, published).program(tree, requirements)
 
 
+def is_possible(
+    conditions: Sequence[Node], facts: Mapping[str, Domain], published: Mapping[str, Domain]
+) -> bool:
+    """Return whether a record can meet some conditions, as far as ranges show.
+
+    Args:
+        conditions: each read only where those before it hold; parameters are bound.
+        facts: the range of each fact of the conditions, by digest.
+        published: the range of each published value, by name.
+    """
+    lowering = _Lowering(facts, published)
+    try:
+        return lowering.known(facts_in(*conditions).values(), conditions).possible
+    except FormulaError:  # of one of them nothing is known
+        return True
+
+
 class _Lowering:
     def __init__(self, facts: Mapping[str, Domain], published: Mapping[str, Domain]) -> None:
         self.facts, self.published = facts, published
@@ -95,7 +112,7 @@ class _Lowering:
         everywhere = facts_in(tree, *requirements).values()
         for node in (*everywhere, *leaves(tree, "published")):
             self.input(node)
-        known = self._known(everywhere, requirements)
+        known = self.known(everywhere, requirements)
         arms = self.arms(tree, known) if known.possible else []
         if not arms:
             raise FormulaError("found requirements that no record meets, expected some that can be")
@@ -110,7 +127,13 @@ class _Lowering:
             used = reached(arms, atoms)
         return Program(atoms, used, tuple(arms), low, high)
 
-    def _known(self, facts: Iterable[Node], requirements: Sequence[Node]) -> BranchRanges:
+    def known(self, facts: Collection[Node], requirements: Sequence[Node]) -> BranchRanges:
+        """Return what requirements, and what some facts count, say of every record."""
+        for node in (
+            *facts,
+            *(leaf for each in requirements for leaf in leaves(each, "published")),
+        ):
+            self.input(node)
         known = BranchRanges(self.born, self.reals)
         # facts of one list bound each other, whatever the record: shared <= mine
         for small, large in relations(tuple(facts)):

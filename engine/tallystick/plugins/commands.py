@@ -12,7 +12,7 @@ command neither is used, as which of them ran would depend on the order of a fol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias
 
@@ -30,7 +30,7 @@ GROUP = "tallystick.commands"
 """The entry-point group."""
 SOURCE, INPUT, VALUE = "source", "input", "value"
 """Kinds of options: another source of the rules that score; another input in place of a command's
-own; and a value that the home of another option reads."""
+own; and a value that the home of such an input reads."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
 HEADINGS = ("score", "state", "govern", "verify", "write")
@@ -42,6 +42,8 @@ WRONG_ROW = "wrong-row"
 
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
+Place: TypeAlias = tuple[Path, str]
+"""The words of a command, and the flag of an option of it; else an empty text."""
 
 
 # named tuples and not attrs: help imports them, and to import attrs takes longer than all of help
@@ -66,6 +68,11 @@ class Command(NamedTuple):
     example: str = ""
     heading: str = OTHER_HEADING
 
+    @property
+    def place(self) -> Place:
+        """The words of the command, and no flag."""
+        return self.path, ""
+
 
 class CommandOption(NamedTuple):
     """An option of a command that plugins may extend.
@@ -77,7 +84,7 @@ class CommandOption(NamedTuple):
         help: what help says of it.
         kind: `SOURCE`, `INPUT` or `VALUE`.
         home: the function that acts on a value, as ``module:attribute``; see the kinds in
-            `tallystick.cli.plugin_options`.
+            `tallystick.cli.plugin_options`. Empty of a `VALUE`.
         paragraph: how the help of the command goes on; empty for nothing.
         example: the command line that the help of the command shows; empty for none.
     """
@@ -87,9 +94,14 @@ class CommandOption(NamedTuple):
     metavar: str
     help: str
     kind: str
-    home: str
+    home: str = ""
     paragraph: str = ""
     example: str = ""
+
+    @property
+    def place(self) -> Place:
+        """The words of the command, and the flag."""
+        return self.command, self.flag
 
 
 class SettingRow(NamedTuple):
@@ -112,28 +124,12 @@ class CommandRows(NamedTuple):
     settings: tuple[SettingRow, ...] = ()
 
 
-class _Offer(NamedTuple):
-    """A row, with the plugin that brings it."""
-
-    owner: str
-    is_own: bool
-    row: Command | CommandOption
-
-    @property
-    def place(self) -> _Place:
-        """The words of the command, and the flag of an option of it; else an empty text."""
-        row = self.row
-        return (row.path, "") if isinstance(row, Command) else (row.command, row.flag)
-
-
-_Place: TypeAlias = tuple[Path, str]
-
-
 class CommandTable:
     """The rows of the engine and of plugins, by the words of the commands.
 
     Attributes:
         settings: the keys of a settings file, and whether the value of each is a path.
+        refused: why plugins, or some of their rows, are not used, by the names of the plugins.
     """
 
     def __init__(self, core: CommandRows, plugins: Extensions[CommandRows]) -> None:
@@ -143,70 +139,60 @@ class CommandTable:
             core: the rows of the engine itself.
             plugins: those that distributions offer.
         """
-        usable, self._unusable = plugins.loaded()
+        usable, self.refused = plugins.loaded()
         self.settings: dict[str, bool] = {}
-        offers: dict[_Place, list[_Offer]] = {}
-        # the engine's own come first
-        every = [(name, plugins.is_own(name), rows) for name, rows in usable.items()]
-        for owner, own, rows in [(PROJECT, True, core), *every]:
-            every_row: tuple[Command | CommandOption, ...] = (*rows.commands, *rows.options)
-            for offer in (_Offer(owner, own, row) for row in every_row):
-                offers.setdefault(offer.place, []).append(offer)
-            for key, is_path in rows.settings:
-                self.settings.setdefault(key, is_path)
-        self._used: dict[_Place, _Offer] = {}
-        self._doubled: dict[_Place, dict[str, str]] = {}
+        self._own = {PROJECT, *filter(plugins.is_own, usable)}
+        self._used: dict[Place, tuple[str, Command | CommandOption]] = {}
+        offers: dict[Place, dict[str, Command | CommandOption]] = {}
+        # nobody can take the name of the engine, whose own come first
+        for owner, rows in {**usable, PROJECT: core}.items():
+            every: tuple[Command | CommandOption, ...] = (*rows.commands, *rows.options)
+            for row in every:
+                offers.setdefault(row.place, {})[owner] = row
+            self.settings = {**dict(rows.settings), **self.settings}
         for place, rivals in offers.items():
-            winners = [offer for offer in rivals if offer.is_own] or rivals
+            winners = [owner for owner in rivals if self.is_own(owner)] or [*rivals]
             if len(winners) == 1:
-                self._used[place] = winners[0]
-            if len(rivals) > 1:
-                self._doubled[place] = _doubled(place, rivals, self._used.get(place))
+                self._used[place] = winners[0], rivals[winners[0]]
+            for owner in rivals if len(rivals) > 1 else ():
+                if winners != [owner]:
+                    why = [self.refused.get(owner, ""), _doubled(place, rivals, winners)]
+                    self.refused[owner] = "; ".join(filter(None, why))
+
+    def is_own(self, owner: str) -> bool:
+        """Return whether rows are of the engine, or of a plugin of its own distribution."""
+        return owner in self._own
 
     def find(self, path: Path) -> tuple[str, Command] | None:
         """Return the command of some words, with the plugin that brings it; None without one."""
-        offer = self._used.get((path, ""))
-        if offer is None or not isinstance(offer.row, Command):
-            return None
-        return offer.owner, offer.row
+        owner, row = self._used.get((path, ""), ("", None))
+        return (owner, row) if isinstance(row, Command) else None
 
     def below(self, path: Path) -> dict[str, Command]:
         """Return the commands directly below a group, by their last word, in order."""
-        rows = (offer.row for offer in self._used.values())
+        rows = (row for _, row in self._used.values())
         commands = (row for row in rows if isinstance(row, Command) and row.path[:-1] == path)
         return {row.path[-1]: row for row in sorted(commands)}
 
-    def options(self) -> Iterator[tuple[str, bool, CommandOption]]:
-        """Yield each option with its plugin, and whether that is one of the engine's own."""
-        for owner, own, row in self._used.values():
+    def options(self) -> Iterator[tuple[str, CommandOption]]:
+        """Yield each option with its plugin."""
+        for owner, row in self._used.values():
             if isinstance(row, CommandOption):
-                yield owner, own, row
+                yield owner, row
 
-    def objections(self, path: Path) -> list[str]:
-        """Return why plugins that have, or may have, a command are not used, each by its name."""
-        others = {**self._unusable, **damaged_distributions()}
-        return [
-            *dict.fromkeys(self._doubled.get((path, ""), {}).values()),
-            *(f"plugin {name!r}: {why}" for name, why in others.items()),
-        ]
-
-    def refused(self) -> Mapping[str, str]:
-        """Return why plugins, or some of their rows, are not used."""
-        reasons: dict[str, list[str]] = {name: [why] for name, why in self._unusable.items()}
-        for losers in self._doubled.values():
-            for name, why in losers.items():
-                reasons.setdefault(name, []).append(why)
-        return {name: "; ".join(texts) for name, texts in reasons.items()}
+    def objections(self) -> list[str]:
+        """Return why plugins that may have a command are not used, each by its name."""
+        others = {**self.refused, **damaged_distributions()}
+        return [f"plugin {name!r}: {why}" for name, why in others.items()]
 
 
-def _doubled(place: _Place, rivals: Sequence[_Offer], winner: _Offer | None) -> dict[str, str]:
-    """Return why rows of one place are not used, by the names of their plugins."""
+def _doubled(place: Place, rivals: Collection[str], winners: Sequence[str]) -> str:
+    """Return why rows of one place are not used."""
     words, flag = place
     what = f"option {flag} of {' '.join(words)}" if flag else f"command {' '.join(words)!r}"
-    names = " and ".join(sorted({repr(offer.owner) for offer in rivals}))
-    which = "none is used" if winner is None else f"only that of {winner.owner!r} is used"
-    why = f"the plugins {names} both offer the {what}, and {which}: uninstall one"
-    return {offer.owner: why for offer in rivals if offer is not winner}
+    names = " and ".join(map(repr, sorted(rivals)))
+    which = f"only that of {winners[0]!r}" if len(winners) == 1 else "none"
+    return f"the plugins {names} both offer the {what}, and {which} is used: uninstall one"
 
 
 def value_of(name: str, home: str) -> object:
@@ -272,7 +258,7 @@ _FORMS: Mapping[str, _Form] = {
         f"one word, or one below {', '.join(NESTED_GROUPS)}",
         tuple,
     ),
-    "home": _Form(f"{_DOTTED}:{_DOTTED}", "module:attribute"),
+    "home": _Form(f"({_DOTTED}:{_DOTTED})?", "module:attribute"),
     "sentence": _LINE,
     "heading": _Form(_WORD, f"a word such as {', '.join(HEADINGS)}"),
     "command": _Form(f"{_WORD}( {_WORD})*", "its words", tuple),

@@ -41,14 +41,9 @@ def compile_extraction(
 
     The function raises RecordError with the code ``fact-failed`` when an opaque fact fails.
     """
-    code = ExtractionCode(schema, _OBJECTS, _guarded)
-    values = [
-        f"{fact.digest!r}: "
-        + ("0" if fact.digest in zero else reader_of(fact).extraction(fact, code))
-        for fact in facts
-    ]
-    function: FactsOf = code.compile(f"{{{', '.join(values)}}}")
-    return function
+    packed_of = compile_packed(facts, schema, zero=zero)
+    digests, unpack = [fact.digest for fact in facts], struct.Struct(_packing(facts)).unpack
+    return lambda record: dict(zip(digests, unpack(packed_of(record)[0]), strict=True))
 
 
 def compile_packed(
@@ -59,7 +54,7 @@ def compile_packed(
     zero: Collection[str] = (),
     may_fail: Collection[str] = (),
 ) -> PackedFactsOf:
-    """Return a function as ``compile_extraction`` does, with facts packed in 64 bits each.
+    """Return the function for some facts, packed in 64 bits each, and for texts beside them.
 
     Args:
         facts: what to take.
@@ -74,10 +69,14 @@ def compile_packed(
     values = [
         "0" if fact.digest in zero else reader_of(fact).extraction(fact, code) for fact in facts
     ]
-    pack = code.constant(struct.Struct(f"={len(facts)}q").pack)
+    pack = code.constant(struct.Struct(_packing(facts)).pack)
     answer = [f"{pack}({', '.join(values)})", *(code.read(path) for path in texts)]
     function: PackedFactsOf = code.compile(f"({', '.join(answer)},)")
     return function
+
+
+def _packing(facts: Sequence[Node]) -> str:
+    return f"={len(facts)}q"
 
 
 def _guarded(fact: Node) -> Callable[[Record], int]:

@@ -28,7 +28,7 @@ from tallystick.rules.formula_references import (
     refused,
 )
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
-from tallystick.rules.section_lookup import asked, formulas_of, sections_of
+from tallystick.rules.section import sections_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -128,9 +128,9 @@ class _Checks:
                     raise TypeError(f"found {finding!r}, expected a Finding")
             return answer
 
-        mistakes = asked(section, "the check", findings)
+        mistakes = section.asked("the check", findings)
         yield from mistakes
-        for reference in () if mistakes else formulas_of(section, rules):
+        for reference in () if mistakes else section.references(rules):
             yield from check_reference(reference, self.registry)
 
     def _tiers(self, tiers: Tiers) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from tallystick.rules.model import RuleSet
-from tallystick.rules.section_lookup import asked, sections_of
+from tallystick.rules.section import sections_of
 
 
 def is_major(old: RuleSet, new: RuleSet) -> bool:
@@ -46,7 +46,7 @@ def _sections(rules: RuleSet) -> Mapping[str, tuple[str, ...]]:
     tiers, emission = rules.tiers, rules.emission
     named: dict[str, Iterable[str]] = {}
     for section, values in sections_of(rules):
-        named |= asked(section, "the answer for names", partial(section.names, values))
+        named |= section.asked("the answer for names", partial(section.names, values))
     return {
         "tiers.levels": () if tiers is None else tuple(level.name for level in tiers.levels),
         "tiers.thresholds": () if tiers is None else tuple(tiers.thresholds),

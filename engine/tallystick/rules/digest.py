@@ -14,7 +14,7 @@ from tallystick import canonical
 from tallystick.plugins.registry import namespace
 from tallystick.rules.formula_references import references_of
 from tallystick.rules.model import RuleSet
-from tallystick.rules.section_lookup import document_schema, formulas_of, sections_of
+from tallystick.rules.section import document_schema, sections_of
 from tallystick.rules.structure import table_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
     """Return the names of every formula that the rule set names, each once, in name order."""
     names = {reference.formula for reference in references_of(rule_set)}
     for section, rules in sections_of(rule_set):
-        names |= {reference.formula for reference in formulas_of(section, rules)}
+        names |= {reference.formula for reference in section.references(rules)}
     return tuple(sorted(names))
 
 

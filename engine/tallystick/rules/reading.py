@@ -15,8 +15,7 @@ from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, mistake, problems, shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.schema import Declared, sound_part
-from tallystick.rules.section import schema_of
-from tallystick.rules.section_lookup import installed_sections, sections_in
+from tallystick.rules.section import installed_sections, schema_of, sections_in
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import Document, KeyPath, parse
 

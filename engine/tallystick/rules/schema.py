@@ -197,15 +197,11 @@ class DocumentSchema:
 
     def _missing(self, part: Mapping[str, Any], path: KeyPath, key: str) -> Finding:
         # what is asked under a condition may say of the key what it is, or leave it to the table
-        wanted = part.get("properties", {}).get(key) or self._subschema((*path, key))
+        wanted: Mapping[str, Any] = self.document
+        for step in (*path, key):
+            wanted = child(wanted, step)
+        wanted = part.get("properties", {}).get(key) or wanted
         return mistake((*path, key), "", f"{self.expectation(wanted)}, which is missing")
-
-    def _subschema(self, path: KeyPath) -> Mapping[str, Any]:
-        """Return the part of the schema that rules the value at a path."""
-        schema: Mapping[str, Any] = self.document
-        for part in path:
-            schema = schema["items"] if isinstance(part, int) else _declared(schema, part)
-        return schema
 
     @cached_property
     def validator(self) -> jsonschema_rs.Draft202012Validator:
@@ -217,6 +213,34 @@ class DocumentSchema:
             keywords={_WHOLE: _WholeNumber},
             offline=True,
         )
+
+
+def child(
+    schema: Mapping[str, Any], key: str | int, table: Mapping[str, Any] | None = None
+) -> Mapping[str, Any]:
+    """Return the schema of what a key or an index leads to; empty where none is known.
+
+    Args:
+        schema: that of a table or an array.
+        key: the key or index.
+        table: the table; a constant in it can choose an alternative, such as the kind of a step.
+    """
+    for part in (*_chosen(schema, table or {}), schema):
+        if isinstance(key, int):
+            inner = part.get("items")
+        else:
+            inner = part.get("properties", {}).get(key) or part.get("additionalProperties")
+        if isinstance(inner, dict):
+            return inner
+    return {}
+
+
+def _chosen(schema: Mapping[str, Any], table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the alternatives that the constants of a table choose."""
+    for rule in schema.get("allOf", ()):
+        wanted = rule.get("if", {}).get("properties", {})
+        if wanted and all(table.get(key) == part.get("const") for key, part in wanted.items()):
+            yield rule.get("then", {})
 
 
 @cache
@@ -311,14 +335,6 @@ def _is_unusable(value: object) -> bool:
     return isinstance(value, UnusableNumber)
 
 
-def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return the schema of a key of a table."""
-    declared: Mapping[str, Any] = (
-        schema.get("properties", {}).get(key) or schema["additionalProperties"]
-    )
-    return declared
-
-
 class _WholeNumber:
     """The keyword of a number that is written without a fraction."""
 
@@ -339,7 +355,7 @@ def _documentation(schema: Mapping[str, Any], path: KeyPath) -> Iterator[KeyPath
 
 
 def _without(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    parts = {key: _declared(schema, key) for key in data}
+    parts = {key: child(schema, key) for key in data}
     return {
         key: _without(value, parts[key]) if isinstance(value, dict) else value
         for key, value in data.items()

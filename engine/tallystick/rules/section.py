@@ -7,11 +7,15 @@ of the section and whose value is a `Section`::
     reviews = "acme_reviews.section:SECTION"
 
 A rule set imports the sections that it has, and no other. Its canonical form has the values of its
-own sections alone, so that what else is installed changes no digest.
+own sections alone, so that what else is installed changes no digest. An installed section that
+cannot be used is refused by name, with the reason, and the rest work.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,23 +23,37 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
+from tallystick.errors import PluginError
 from tallystick.io.documents import read_json
 from tallystick.io.json_schema import schema_defect
-from tallystick.plugins.entries import RefusedPluginError
+from tallystick.plugins.entries import (
+    ALLOWED,
+    SECTIONS,
+    Extensions,
+    RefusedPluginError,
+    failure,
+    is_own,
+    of_kind,
+)
 from tallystick.rules.findings import one_of
-from tallystick.rules.model import SectionKind
+from tallystick.rules.model import RuleSet, SectionKind
 from tallystick.rules.schema import CORE_SCHEMA, DocumentSchema, core_schema, in_place
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from tallystick.plugins.registry import Registry
     from tallystick.rules.findings import Finding
     from tallystick.rules.formula_references import FormulaReference
-    from tallystick.rules.model import RuleSet
     from tallystick.rules.schema import Declared
     from tallystick.rules.toml import KeyPath
 
 T = TypeVar("T")
+_Answer = TypeVar("_Answer")
 
+CORE = tuple(each.name for each in attrs.fields(RuleSet) if each.name != "sections")
+"""The sections that the format has without any plugin."""
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _COMPOSED = 64
 """Maximum number of sets of sections whose schema is remembered."""
 # words of which one is what a message tells, whatever the type
@@ -108,6 +126,33 @@ class Section(Generic[T]):
         """Return the key of the section in the file."""
         return self.kind.name
 
+    def asked(self, what: str, answer: Callable[[], _Answer]) -> _Answer:
+        """Return the answer of the section's own code.
+
+        Args:
+            what: is answered, for the message.
+            answer: calls the code.
+
+        Raises:
+            PluginError: the code failed.
+        """
+        try:
+            return answer()
+        except PluginError:
+            raise
+        except Exception as error:
+            raise PluginError(
+                f"{what} of the section [{self.name}] failed: {failure(error)}"
+            ) from error
+
+    def references(self, rules: T) -> tuple[FormulaReference, ...]:
+        """Return the formulas that the values of the section name.
+
+        Raises:
+            PluginError: the section's own code failed.
+        """
+        return self.asked("the answer for formulas", lambda: tuple(self.formulas(rules)))
+
     @cached_property
     def table(self) -> Mapping[str, Any]:
         """Return the schema of its table, with every definition in its place.
@@ -121,9 +166,9 @@ class Section(Generic[T]):
         try:
             table: Mapping[str, Any] = in_place(schema, definitions)
         except ValueError as error:
-            raise wrong_section(f"found {error} in {self.schema}, expected one of them") from error
+            raise _wrong_section(f"found {error} in {self.schema}, expected one of them") from error
         except (KeyError, RecursionError) as error:
-            raise wrong_section(
+            raise _wrong_section(
                 f"found a reference in {self.schema} that leads nowhere ({error}), expected a "
                 f"definition of it, or of {CORE_SCHEMA}: {one_of(sorted(core['$defs']))}"
             ) from error
@@ -137,12 +182,12 @@ class Section(Generic[T]):
         """
         defect = schema_defect(self._document)
         if defect:
-            raise wrong_section(f"found no JSON Schema in {self.schema}: {defect}")
+            raise _wrong_section(f"found no JSON Schema in {self.schema}: {defect}")
         for part in _values(self.table):
             needed = {"description"} if _TOLD_ALONE & part.keys() else {"description", "type"}
             needed |= {"maximum"} if "minimum" in part else set()
             if lacking := needed - part.keys():
-                raise wrong_section(
+                raise _wrong_section(
                     f"found a value without {min(lacking)!r} in {self.schema}, expected a "
                     "description and a type, and both ends of a range, so that a message can tell "
                     "them"
@@ -153,15 +198,15 @@ class Section(Generic[T]):
         try:
             document = read_json(self.schema, numbers="decimal")
         except (OSError, ValueError) as error:
-            raise wrong_section(f"its schema cannot be read: {error}") from error
+            raise _wrong_section(f"its schema cannot be read: {error}") from error
         if not isinstance(document, dict) or document.get("type") != "object":
-            raise wrong_section(
+            raise _wrong_section(
                 f'found no schema of a table in {self.schema}, expected "type": "object"'
             )
         return document
 
 
-def wrong_section(message: str) -> RefusedPluginError:
+def _wrong_section(message: str) -> RefusedPluginError:
     """Return the refusal of a section that says something wrong of itself."""
     return RefusedPluginError("wrong-section", message)
 
@@ -178,6 +223,43 @@ def schema_of(sections: tuple[Section[Any], ...]) -> DocumentSchema:
     return DocumentSchema({**own, "properties": {**own["properties"], **tables}})
 
 
+def installed_sections() -> Extensions[Section[Any]]:
+    """Return the sections of the installed distributions, each imported when it is named."""
+    return _installed(tuple(sys.path), os.environ.get(ALLOWED))
+
+
+@lru_cache(maxsize=1)
+def _installed(_search_path: tuple[str, ...], _allowed: str | None) -> Extensions[Section[Any]]:
+    return Extensions.installed(SECTIONS, load_section)
+
+
+def sections_in(names: Iterable[str]) -> tuple[dict[str, Section[Any]], dict[str, str]]:
+    """Return the sections of some names that can be used, and why the others cannot, by name.
+
+    Names of the format itself, and those that no distribution offers, are among neither.
+    """
+    return installed_sections().loaded({*names} - {*CORE})
+
+
+def sections_of(rule_set: RuleSet) -> tuple[tuple[Section[Any], Any], ...]:
+    """Return the sections that a rule set has, each with its values, in the order of their names.
+
+    Raises:
+        RefusedPluginError: one of them cannot be used any more.
+    """
+    sections = installed_sections()
+    return tuple((sections.value(name), own) for name, own in sorted(rule_set.sections.items()))
+
+
+def document_schema(rule_set: RuleSet) -> DocumentSchema:
+    """Return the schema of documents that have the sections of a rule set.
+
+    Raises:
+        RefusedPluginError: one of them cannot be used any more.
+    """
+    return schema_of(tuple(section for section, _ in sections_of(rule_set)))
+
+
 def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the schema of every value; conditions rule none."""
     yield schema
@@ -186,3 +268,28 @@ def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for value in inner:
         if isinstance(value, dict):
             yield from _values(value)
+
+
+def _check(entry: EntryPoint, section: Section[Any]) -> None:
+    if entry.name in CORE:
+        raise _wrong_section(
+            "found the name of a section of the format, expected another: rename it"
+        )
+    if section.name != entry.name:
+        raise _wrong_section(
+            f"found a section of the name {section.name!r}, expected {entry.name!r}, its entry "
+            "point"
+        )
+    if not _NAME.fullmatch(section.name):
+        raise _wrong_section(
+            f"found the name {section.name!r}, expected lower-case letters, digits and underscores"
+        )
+    if not attrs.has(section.kind.rules):
+        raise _wrong_section(f"found {section.kind.rules!r}, expected a class of attrs")
+    # the schemas of its own are checked by a test, which spares each run a validator
+    if not is_own(entry):
+        section.check_schema()
+
+
+load_section = of_kind(Section, _check)
+"""Import the section of an entry point; raises `RefusedPluginError` where it cannot be used."""

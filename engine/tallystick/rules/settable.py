@@ -14,7 +14,8 @@ import attrs
 
 from tallystick.rules.edit import current, named_paths, shared_weights
 from tallystick.rules.findings import shown
-from tallystick.rules.section_lookup import document_schema
+from tallystick.rules.schema import child
+from tallystick.rules.section import document_schema
 from tallystick.rules.toml import KeyPath
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _place_of(
             # the parameters of a composite stand in a table of their own
             name = value.get("composite" if key == "parameters" else "formula")
             formula = registry.formulas.get(name, formula) if isinstance(name, str) else formula
-        schema = _child(schema, key, value)
+        schema = child(schema, key, value if isinstance(value, Mapping) else None)
         meaning = schema.get("description") or meaning
         value = value[key]
     parameter = str(path[-1])
@@ -133,28 +134,3 @@ def _place_of(
         return schema, meaning
     low, high = (Decimal(end.numerator) / end.denominator for end in formula.parameters[parameter])
     return {"minimum": low, "maximum": high}, f"{parameter} of {formula.name}: {formula.summary}"
-
-
-def _child(schema: Schema, key: str | int, value: object) -> Schema:
-    """Return the schema of what a key leads to, empty where it is not known."""
-    for part in (_selected(schema, value), schema):
-        if isinstance(key, int):
-            inner = part.get("items")
-        else:
-            inner = part.get("properties", {}).get(key) or part.get("additionalProperties")
-        if isinstance(inner, Mapping):
-            return inner
-    return {}
-
-
-def _selected(schema: Schema, value: object) -> Schema:
-    """Return the alternative that a constant of a table chooses, such as the kind of a step."""
-    for rule in schema.get("allOf", ()):
-        wanted = rule.get("if", {}).get("properties", {})
-        chosen = isinstance(value, Mapping) and all(
-            value.get(key) == condition.get("const") for key, condition in wanted.items()
-        )
-        if wanted and chosen:
-            chosen_part: Schema = rule.get("then", {})
-            return chosen_part
-    return {}

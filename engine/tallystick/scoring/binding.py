@@ -51,8 +51,7 @@ from tallystick.rules.model import (
 )
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.rules.section import RecordGroup
-from tallystick.rules.section_lookup import asked, sections_of
+from tallystick.rules.section import RecordGroup, sections_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundRequirement, BoundType
 from tallystick.scoring.compiled import RANGE_REMEDY, Compiled, check_range, compile_tree
@@ -106,7 +105,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
 def _groups(loaded: LoadedRuleSet) -> Iterator[RecordGroup]:
     """Yield the groups of records that the sections of a rule set ask for."""
     for section, rules in sections_of(loaded.rule_set):
-        group = asked(section, "the answer for groups", partial(section.record_group, rules))
+        group = section.asked("the answer for groups", partial(section.record_group, rules))
         if group is not None:
             yield group
 

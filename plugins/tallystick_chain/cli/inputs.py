@@ -26,16 +26,16 @@ def miners_of_chain(
     """Return the function that reads the miners of a chain, for ``miner sync``.
 
     Raises:
-        UsageError: no network file is named.
+        UsageError: no network file is named, or the block is none.
         InputError: the network file is none.
     """
-    network, block = _network(options), options.get(_BLOCK)
+    block, network = _block(options), _network(options)
 
     def miners(types: Collection[str]) -> list[Mapping[str, Any]]:
         from tallystick_chain.sync import finalized_block, miner_slots
 
         with reading(url) as chain:
-            at = finalized_block(chain, None if block is None else int(block))
+            at = finalized_block(chain, block)
             return miner_slots(network, chain.neurons(network.netuid, at), types)
 
     return miners
@@ -81,30 +81,6 @@ def network_of_state(
     return read
 
 
-def check_both(_value: str, options: Mapping[str, Any]) -> None:
-    """Refuse a chain without a network file, and a network file without a chain.
-
-    Raises:
-        UsageError: one of them is not named.
-    """
-    _check_given(options, _CHAIN, _NETWORK)
-    _check_given(options, _NETWORK, _CHAIN)
-
-
-def check_block(block: str, options: Mapping[str, Any]) -> None:
-    """Refuse a block that is none, or without a chain.
-
-    Raises:
-        UsageError: it is none, or no chain is named.
-    """
-    _check_given(options, _BLOCK, _CHAIN)
-    try:
-        BLOCK(block)
-    except click.BadParameter as error:
-        message = f"found {block!r:.40} for {_BLOCK}, expected a whole number"
-        raise click.UsageError(message) from error
-
-
 @contextmanager
 def reading(url: str) -> Iterator[Chain]:
     """Connect to a chain that is only read.
@@ -122,12 +98,17 @@ def reading(url: str) -> Iterator[Chain]:
 
 
 def _network(options: Mapping[str, Any]) -> Network:
-    _check_given(options, _CHAIN, _NETWORK)
+    if _NETWORK not in options:
+        raise click.UsageError(f"found {_CHAIN} without {_NETWORK}, expected both")
     from tallystick_chain.network import Network
 
     return Network.load(Path(options[_NETWORK]))
 
 
-def _check_given(options: Mapping[str, Any], flag: str, other: str) -> None:
-    if flag in options and other not in options:
-        raise click.UsageError(f"found {flag} without {other}, expected both")
+def _block(options: Mapping[str, Any]) -> int | None:
+    block = options.get(_BLOCK)
+    try:
+        return None if block is None else BLOCK(block)
+    except click.BadParameter as error:
+        message = f"found {block!r:.40} for {_BLOCK}, expected a whole number"
+        raise click.UsageError(message) from error

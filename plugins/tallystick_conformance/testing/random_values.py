@@ -8,6 +8,7 @@ lengths, choices, references, fields, lists and maps. Keywords beside these, suc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import cycle, islice
 from typing import Any
 
 import attrs
@@ -156,7 +157,10 @@ class _Compiler:
             count = _size(draw, edges, room, least, most)
             inner = edges if count <= _MANY_ITEMS else 0
             made = [maker(draw, inner, room - 1) for maker in first[:count]]
-            return made + [item(draw, inner, room - 1) for _ in range(count - len(made))]
+            rest = count - len(made)
+            drawn = [item(draw, inner, room - 1) for _ in range(min(rest, _MANY_ITEMS))]
+            # of a long list items come again: to draw a thousand takes long, and shows no more
+            return made + list(islice(cycle(drawn), rest))
 
         return _bounded(make)
 

@@ -1,4 +1,4 @@
-"""Samples: valid records of a skill type that meet its requirements, random and at the boundaries.
+"""Samples: valid records of a skill type that meet its requirements, usual and at their ends.
 
 They follow from the schema, the requirements and a seed alone, also under another hash seed: the
 checks of a plugin compare what two processes make of them.
@@ -7,12 +7,11 @@ checks of a plugin compare what two processes make of them.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from fractions import Fraction
 from functools import lru_cache
+from itertools import count as numbers
 from itertools import islice
 from typing import Any
 
@@ -21,12 +20,11 @@ import msgspec
 from tallystick.errors import SchemaError
 from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Requirement
-from tallystick.formula.schema_path import ANSWER, steps
+from tallystick.formula.schema_path import steps
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.skill_type import SkillType
-from tallystick.records.schema import Schema, load_schema, skill_type_of
-from tallystick_conformance.testing.boundary_values import FULL, Boundary, built, changed
+from tallystick.records.schema import load_schema, skill_type_of
 from tallystick_conformance.testing.history import history_of
 from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_conformance.testing.record_checker import RecordChecker
@@ -35,37 +33,14 @@ JSON = dict[str, Any]
 """A record as a mapping of JSON values."""
 
 COUNT = 100
-"""Number of random records; as many have a boundary of its own in every place."""
+"""Number of usual records, and of those that are at the ends of their ranges here and there."""
 SEED = 1
-MOST_BOUNDARIES = 500
-"""Maximum number of records changed in one place; of more, every second, third … is kept."""
 
 _TRIES = 40
-_EDGES = (0, 0, 0, 8)
+_USUAL, _AT_ENDS, _LARGE = (0, 0, 0, 8), (20, 50), (100,)
+"""Values of 100 that are as small or as large as they may be, in turns."""
+_LARGE_COUNT = 16
 _OF_A_NETWORK = 24
-_TURNS = 16
-_BASES = 6
-
-
-def records(
-    schema: Schema,
-    requirements: Iterable[Requirement] = (),
-    count: int = COUNT,
-    seed: int = SEED,
-) -> list[JSON]:
-    """Valid records that meet the requirements, each with a submission; different ones.
-
-    Args:
-        schema: the self-contained schema of a skill type.
-        requirements: those of the type, and perhaps of a rule set.
-        count: how many are random, if so many are found; the boundaries come on top.
-        seed: equal ones give equal records.
-
-    Raises:
-        SchemaError: no record was found that meets the requirements.
-    """
-    checker = RecordChecker(schema, tuple(requirements))
-    return _distinct(_made(checker, (), count, seed))
 
 
 @lru_cache(maxsize=64)
@@ -75,13 +50,13 @@ def of_type(
     count: int = COUNT,
     seed: int = SEED,
 ) -> tuple[JSON, ...]:
-    """Return ``records`` with the examples of the type and the first records of its generator.
+    """Return different records of a type: its examples, those of its generator, and made-up ones.
 
     Args:
         skill_type: the type.
         requirements: all that must hold; None asks for those of the type.
-        count: as in ``records``.
-        seed: as in ``records``.
+        count: how many are usual, if so many are found; as many are at the ends of their ranges.
+        seed: equal ones give equal records.
 
     Raises:
         SchemaError: no record was found that meets the requirements.
@@ -93,12 +68,10 @@ def of_type(
     return tuple(_distinct([*valid, *_made(checker, valid, count, seed)]))
 
 
-def largest(
-    checker: RecordChecker, donors: Sequence[JSON], size: Fraction, letters: str
-) -> JSON | None:
-    """A record of which everything is that share of its largest; None if there is no such."""
-    record = _whole(checker.schema, Boundary(0, size, letters=letters))
-    return repaired(checker, record, donors)
+def large(checker: RecordChecker, donors: Sequence[JSON], seed: int = SEED) -> list[JSON]:
+    """Return valid records of which each part is as small or as large as it may be."""
+    made = islice(_random(checker, seed, _LARGE), _LARGE_COUNT)
+    return [record for r in made if (record := repaired(checker, r, donors)) is not None]
 
 
 def repaired(checker: RecordChecker, record: JSON, donors: Sequence[JSON]) -> JSON | None:
@@ -127,71 +100,26 @@ def plain(checker: RecordChecker, record: Mapping[str, Any]) -> JSON:
 
 
 def _made(checker: RecordChecker, given: Sequence[JSON], count: int, seed: int) -> list[JSON]:
-    """Random records and boundaries; those that are given stand in where none is found."""
-    drawn = list(islice(_random(checker, count * _TRIES, seed), count))
-    donors = [*drawn, *given]
+    """Usual records, and some at the ends of ranges, which those that are given may repair."""
+    tried = islice(_random(checker, seed, _USUAL), count * _TRIES)
+    usual = list(islice((record for record in tried if checker.unmet(record) == []), count))
+    donors = [*usual, *given]
     if not donors:
         raise SchemaError(
             f"found no record of {skill_type_of(checker.schema)!r} that meets its requirements in "
             f"{count * _TRIES} that its schema allows, expected some: give it examples"
         )
-    boundaries = [*_uniform(checker.schema), *_mixed(checker.schema, count, seed)]
-    repairs = (repaired(checker, record, donors) for record in boundaries)
-    valid = [record for record in repairs if record is not None]
-    return [*drawn, *valid, *_thinned(_changed(checker, donors[:_BASES]))]
+    at_ends = islice(_random(checker, seed, _AT_ENDS), count)
+    repairs = (repaired(checker, record, donors) for record in at_ends)
+    return [*usual, *(record for record in repairs if record is not None)]
 
 
-def _random(checker: RecordChecker, tries: int, seed: int) -> Iterator[JSON]:
+def _random(checker: RecordChecker, seed: int, edges: Sequence[int]) -> Iterator[JSON]:
+    """Yield records without an end that are valid under the schema, some of them at edges."""
     make, name = RandomRecords(checker.schema), skill_type_of(checker.schema)
-    for number in range(tries):
-        record = make.record(Draw.of(seed, name, number), _EDGES[number % len(_EDGES)])
-        if checker.unmet(record) == []:
-            yield record
-
-
-def _uniform(schema: Schema) -> Iterator[JSON]:
-    """Records that are at the same boundary everywhere."""
-    for turn in range(_TURNS):
-        for size, same in ((0, False), (1, False), (FULL, False), (FULL, True)):
-            for present in (True, False):
-                yield _whole(schema, Boundary(turn, size, same=same, present=present))
-
-
-def _mixed(schema: Schema, count: int, seed: int) -> Iterator[JSON]:
-    """Records that are at another boundary in each place."""
-    for number in range(count):
-        yield _whole(schema, Boundary(draw=Draw.of(seed, "corner", number)))
-
-
-def _changed(checker: RecordChecker, bases: Sequence[JSON]) -> list[JSON]:
-    """Records changed in one place; what one of them cannot be, another one may."""
-    top, done, records = _top(checker.schema), set[tuple[str, int]](), list[JSON]()
-    for base in bases:
-        turns: Counter[str] = Counter()
-        for path, record in changed(base, top, checker.schema):
-            turns[path] += 1
-            key = path, turns[path]
-            if key not in done and checker.unmet(record) == []:
-                done.add(key)
-                records.append(record)
-    return records
-
-
-def _whole(schema: Schema, boundary: Boundary) -> JSON:
-    made: JSON = built(_top(schema), schema, boundary)
-    return made
-
-
-def _top(schema: Schema) -> Schema:
-    """The schema with all that a record with an answer has required, and without conditions."""
-    answer = [name for name in ANSWER if name in schema.get("properties", {})]
-    parts = {name: part for name, part in schema.items() if name not in ("if", "then", "else")}
-    return {**parts, "required": [*schema.get("required", ()), *answer]}
-
-
-def _thinned(found: list[JSON]) -> list[JSON]:
-    step = -(-len(found) // MOST_BOUNDARIES)
-    return found[:: max(1, step)]
+    for number in numbers():
+        turn = edges[number % len(edges)]
+        yield make.record(Draw.of(seed, name, turn, number), turn)
 
 
 def _distinct(found: Iterable[JSON]) -> list[JSON]:

@@ -30,12 +30,11 @@ from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
-from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows
+from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsChunk, FactsRequest
 from tallystick.scoring.facts.isolation import isolated
-from tallystick.scoring.facts.results import identity_at
 from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
 from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
@@ -63,11 +62,6 @@ from tallystick_governance.backtest.type_totals import (
 
 Progress = Callable[[int], None]
 """Takes the number of lines that were read so far, after every chunk."""
-COUNTED = ("round", "miner_uid", "miner_hotkey")
-"""Fields of the identity of a record that counting reads."""
-IN_FLIPS = (*COUNTED, "task_id")
-"""Fields of the identity of a record that a flip has."""
-_ALWAYS = ("epoch",)
 _BETWEEN = " "
 """Separator of the stretch and the hotkey in a label."""
 _MOST_STRETCHES, _FEWEST_STRETCHES = 256, 16
@@ -84,14 +78,12 @@ class FactsWanted:
     Attributes:
         catalogs: what is installed.
         wanted: by skill type, the digests of the facts.
-        fields: of ``RECORD_FIELDS``, those that are needed.
         groups: by skill type, the field that says the group of a miner, where a candidate asks.
         consensus: the groups that give records their consensus; None where they keep their own.
     """
 
     catalogs: Mapping[str, FactCatalog]
     wanted: Mapping[str, Collection[str]]
-    fields: Collection[str] = tuple(RECORD_FIELDS)
     groups: Mapping[str, str] = attrs.field(factory=dict)
     consensus: GroupHistory | None = None
 
@@ -110,7 +102,7 @@ class FactsWanted:
 
     @cached_property
     def _request(self) -> FactsRequest:
-        return FactsRequest(self.catalogs, self.wanted, self.fields)
+        return FactsRequest(self.catalogs, self.wanted)
 
     @cached_property
     def _extractor(self) -> Extractor:
@@ -118,19 +110,16 @@ class FactsWanted:
             attrs.evolve(catalog.only(self.wanted.get(name, ())), group=self.groups.get(name))
             for name, catalog in self.catalogs.items()
         )
-        return Extractor(selections, (*self.fields, *_ALWAYS))
+        return Extractor(selections)
 
 
 def wanted_by(
-    candidates: Sequence[Candidate],
-    fields: Collection[str] = tuple(RECORD_FIELDS),
-    consensus: GroupHistory | None = None,
+    candidates: Sequence[Candidate], consensus: GroupHistory | None = None
 ) -> FactsWanted:
-    """Return the facts that some candidates read, and some fields.
+    """Return the facts that some candidates read.
 
     Args:
         candidates: the rule sets.
-        fields: of ``RECORD_FIELDS``, those that are needed.
         consensus: the groups of the records, if any.
 
     Raises:
@@ -148,7 +137,7 @@ def wanted_by(
                         "candidates that make them by one field: compare them one by one"
                     )
     catalogs = catalog_of(candidates[0].rules.registry)
-    return FactsWanted(catalogs, wanted, fields, groups, consensus)
+    return FactsWanted(catalogs, wanted, groups, consensus)
 
 
 @attrs.frozen(eq=False)
@@ -176,17 +165,14 @@ class Reader:
         """
         return source_of(self.path)
 
-    def batches(self, fields: Collection[str] = tuple(RECORD_FIELDS)) -> Iterator[FactBatch]:
+    def batches(self) -> Iterator[FactBatch]:
         """Return the facts, batch after batch.
-
-        Args:
-            fields: what is needed of who a record is.
 
         Raises:
             InputError: a file cannot be read, or its facts are of other definitions.
         """
         # a map lets go of a batch before it asks for the next
-        return map(attrs.evolve(self.facts, fields=fields).batch, self.source())
+        return map(self.facts.batch, self.source())
 
 
 def reader_of(path: Path, candidates: Sequence[Candidate], groups: Path | None = None) -> Reader:
@@ -214,7 +200,7 @@ def reader_of(path: Path, candidates: Sequence[Candidate], groups: Path | None =
     if groups is not None:
         consensus = GroupHistory.of(groups, candidates)
         consensus.check_used()
-    return Reader(path, wanted_by(candidates, consensus=consensus))
+    return Reader(path, wanted_by(candidates, consensus))
 
 
 def check_unchanged(path: Path, digest: str) -> None:
@@ -462,7 +448,7 @@ class ChunkCounter:
             candidates = consensus.numbered(candidates)
         self._candidates, self._flips, self._into = candidates, flips, into
         self._stretches, self._tracked = stretches, tracked
-        self._facts = wanted_by(candidates, IN_FLIPS if flips else COUNTED, consensus)
+        self._facts = wanted_by(candidates, consensus)
         self._by_thresholds: dict[Hashable, TypeCandidates] = {}
 
     def __call__(self, chunk: Chunk) -> Counted:
@@ -553,7 +539,7 @@ class ChunkCounter:
         A record on which the engine fails under any candidate is rejected for all of them.
         """
         work = partial(_counted, plan, tracked=self._tracked, keeps_flips=self._flips)
-        (part, totals), counted, failed = isolated(work, rows, identity_at)
+        (part, totals), counted, failed = isolated(work, rows)
         into.merge(part)
         into.rejects.update(reject.code for reject in failed)
         into.defects += defects_of(failed)

@@ -16,7 +16,7 @@ from tallystick.io.arrow import decoded
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactRows
 from tallystick_governance.backtest.group_history import own_facts
-from tallystick_governance.backtest.history import COUNTED, Reader
+from tallystick_governance.backtest.history import Reader
 from tallystick_state.record_columns import Coded
 
 
@@ -86,7 +86,7 @@ def calendar_of(reader: Reader, defects: Iterable[Reject] = ()) -> Calendar:
     lines = frozenset(defect.line for defect in defects)
     records, types = Counter[int](), defaultdict[str, set[str]](set)
     tenures = dict[str, Tenure]()
-    for batch in reader.batches(COUNTED):
+    for batch in reader.batches():
         for name, every in batch.types.items():
             rows = _without(every, lines)
             epochs, counts = np.unique(rows.epoch, return_counts=True)

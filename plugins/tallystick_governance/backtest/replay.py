@@ -41,7 +41,7 @@ from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
-from tallystick.scoring.facts.results import accepted_by, identity_at
+from tallystick.scoring.facts.results import accepted_by
 from tallystick.scoring.planner import ScoreColumns, score_columns
 from tallystick_allocation.population import EMISSION
 from tallystick_allocation.rules import round_score
@@ -347,7 +347,7 @@ class _EpochReplay:
                 continue
             own_rows = under(rows, self.variant)
             valid, refused = accepted_by(self.scorer, own_rows)
-            columns, scored, failed = isolated(self._scored, valid, identity_at)
+            columns, scored, failed = isolated(self._scored, valid)
             self.defects += [*defects_of(refused), *failed]
             first = first_of_each(columns)
             self.displaced += np.delete(scored.record, first).tolist()
@@ -597,4 +597,4 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
     def _reader(self, candidates: Sequence[Candidate]) -> Reader:
         check_unchanged(self.path, self.digest)
         consensus = groups_at(self.groups, candidates)
-        return Reader(self.path, wanted_by(candidates, consensus=consensus))
+        return Reader(self.path, wanted_by(candidates, consensus))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import attrs
 
 from tallystick.rules.compatibility import gone
-from tallystick.rules.section_lookup import formulas_of, sections_of
+from tallystick.rules.section import sections_of
 from tallystick.rules.toml import dotted
 from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.scorer import Scorer
@@ -19,7 +19,6 @@ from tallystick_governance.diff.change import (
     own_summary,
 )
 from tallystick_governance.diff.effect import Effect, effect
-from tallystick_governance.diff.formula_difference import FormulaDifferences
 from tallystick_governance.diff.move import ThresholdPair
 from tallystick_governance.diff.outcome import Outcome
 from tallystick_governance.diff.outcomes import KNOWN_SECTIONS, outcomes
@@ -144,9 +143,8 @@ def difference(
     before, after = old.rule_set, new.rule_set
     changed, meant = changes(before, after), formula_changes(old, new)
     lost, documentation = gone(before, after), without_result(old, new)
-    differences = FormulaDifferences()
     effects = tuple(
-        effect(old.types[name], new.types[name], pairs.get(name), differences)
+        effect(old.types[name], new.types[name], pairs.get(name))
         for name in old.types
         if name in new.types
     )
@@ -191,7 +189,7 @@ def _moving(
         dotted(reference.key)
         for rules in (old, new)
         for section, values in sections_of(rules.rule_set)
-        for reference in formulas_of(section, values)
+        for reference in section.references(values)
         if reference.formula in names
     ]
     return tuple(dict.fromkeys(paths))
@@ -203,7 +201,7 @@ def _sections_with(formulas: Collection[str], *rules: Scorer) -> tuple[str, ...]
         section.name
         for scorer in rules
         for section, values in sections_of(scorer.rule_set)
-        if any(reference.formula in formulas for reference in formulas_of(section, values))
+        if any(reference.formula in formulas for reference in section.references(values))
     }
     return tuple(sorted(names))
 

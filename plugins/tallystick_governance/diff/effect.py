@@ -14,8 +14,6 @@ import attrs
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed
 from tallystick.scoring.value import Value
-from tallystick_governance.diff.formula_difference import FormulaDifferences
-from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.move import (
     UNKNOWN,
     Move,
@@ -24,6 +22,7 @@ from tallystick_governance.diff.move import (
     moves,
     range_of,
 )
+from tallystick_governance.ranges import Interval
 
 
 @attrs.frozen
@@ -90,7 +89,6 @@ def effect(
     old: BoundType,
     new: BoundType,
     thresholds: ThresholdPair | None = None,
-    differences: FormulaDifferences | None = None,
 ) -> Effect:
     """Return what it does to a skill type that it is bound anew.
 
@@ -98,9 +96,8 @@ def effect(
         old: the type before.
         new: the type after.
         thresholds: those of a state before and after; without them any can hold.
-        differences: of formulas, which other types may have found.
     """
-    bounds = moves(old, new, thresholds, differences)
+    bounds = moves(old, new, thresholds)
     emission = bounds.get("emission", Move(None))
     recomputed = _recomputed(old, new)
     return Effect(

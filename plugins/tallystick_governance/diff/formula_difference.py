@@ -10,154 +10,78 @@ decides nothing but how narrow the bound is.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from itertools import count
-from math import ceil, floor, isqrt
+from functools import lru_cache
+from math import ceil, floor
 
 import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.lowering import lower
-from tallystick.formula.tree import (
-    Kind,
-    Node,
-    arms_of,
-    cases,
-    const,
-    leaves,
-    names,
-    published,
-    value_of,
-)
+from tallystick.formula.tree import Kind, Node, arms_of, cases, const, published, value_of
 from tallystick.numbers.nano import NANO
-from tallystick_governance.diff.interval import Interval, hull
+from tallystick_governance.ranges import MOST, ZERO, InputRanges, Interval, hull
 
+_REMEMBERED = 1 << 12
+"""Maximum number of differences that are remembered; skill types share most."""
 MOST_CUTS = 100
 """Maximum number of boxes that are cut for one end of one case."""
-_PATIENCE = 12
-"""Cuts in a row that narrow nothing, after which no further box is cut."""
-_WIDE = 4
-"""Ranges of positive numbers whose ends have a larger ratio are cut at their geometric mean."""
-_MOST = Fraction(10**40)
-"""More than a difference of formulas can be, whose published values have 64 bits."""
 _INPUTS = ("fact", "published")
 _LEAVES = (*_INPUTS, "rank")
 
-Box = Mapping[str, Domain]
-"""A range for each fact and each published value, by digest and by name."""
+
+def _digest(tree: Node) -> str:
+    return tree.digest
 
 
 @attrs.frozen
-class Setting:
-    """The records that two formulas are compared over.
+class _Difference:
+    """A tree less another one over some records; equal is what has the same bounds."""
 
-    Attributes:
-        facts: the range of each fact, by digest.
-        published: the range of each published value, by name.
-        required: conditions that every record meets.
+    new: Node = attrs.field(eq=_digest)
+    old: Node = attrs.field(eq=_digest)
+    ranges: InputRanges
+    cuts: int
+
+
+def difference_of(
+    new: Node, old: Node, ranges: InputRanges, *, cuts: int = MOST_CUTS
+) -> Interval | None:
+    """Return bounds on a tree less another one; None where none is found.
+
+    Args:
+        new: the one tree, its parameters bound.
+        old: the other.
+        ranges: of the records.
+        cuts: the maximum number of boxes that are cut, for each end of each case.
     """
-
-    facts: Mapping[str, Domain]
-    published: Mapping[str, Domain]
-    required: tuple[Node, ...] = ()
-
-    def range_of(self, tree: Node) -> Interval | None:
-        """Return the range of a tree; None where it cannot be bounded."""
-        further = {n: None for c in self.required for n in names(c, "published")}
-        try:
-            # lowering knows the published values that the tree reads, not those of conditions
-            for name in further:
-                if name not in names(tree, "published"):
-                    tree = tree + 0 * published(name)
-            program = lower(tree, self.facts, self.published, self.required)
-        except FormulaError:
-            return None
-        return Interval(program.low, program.high)
-
-    def meetings(self, new: Node, old: Node) -> Iterator[tuple[Setting, Node, Node]]:
-        """Yield the records in which two cases meet, with the value of each tree there."""
-        for conditions, one, other in _meetings(new, old):
-            inside = attrs.evolve(self, required=(*self.required, *conditions))
-            if inside.range_of(const(0)) is not None:  # else no record meets both cases
-                yield inside, one, other
-
-    def of(self, *trees: Node) -> Setting:
-        """Return the same records by no more than trees read, and the conditions about that."""
-        read = {node.digest for tree in trees for node in _read(tree)}
-        conditions = {c.digest: (c, {node.digest for node in _read(c)}) for c in self.required}
-        kept: set[str] = set()
-        while more := [d for d, (_, own) in conditions.items() if d not in kept and own & read]:
-            kept.update(more)
-            read = read.union(*(conditions[digest][1] for digest in more))
-        return Setting(
-            {digest: domain for digest, domain in self.facts.items() if digest in read},
-            {n: domain for n, domain in self.published.items() if published(n).digest in read},
-            tuple(condition for digest, (condition, _) in conditions.items() if digest in kept),
-        )
-
-    def inside(self, box: Box) -> Setting:
-        """Return the records of these that are in a box."""
-        facts, published = ({n: box[n] for n in of} for of in (self.facts, self.published))
-        return attrs.evolve(self, facts=facts, published=published)
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The key that tells settings apart."""
-        return (
-            tuple(sorted(self.facts.items(), key=lambda item: item[0])),
-            tuple(sorted(self.published.items(), key=lambda item: item[0])),
-            tuple(condition.digest for condition in self.required),
-        )
+    return _bounds(_Difference(new, old, ranges.of(new, old), cuts))
 
 
-@attrs.frozen
-class FormulaDifferences:
-    """Bounds on differences of formulas; skill types share most, so each is found once."""
-
-    known: dict[tuple[object, ...], Interval | None] = attrs.field(factory=dict)
-
-    def of(
-        self, new: Node, old: Node, setting: Setting, *, cuts: int = MOST_CUTS
-    ) -> Interval | None:
-        """Return bounds on a tree less another one; None where none is found.
-
-        Args:
-            new: the one tree, its parameters bound.
-            old: the other.
-            setting: the records.
-            cuts: the maximum number of boxes that are cut, for each end of each case.
-        """
-        inside = setting.of(new, old)
-        key = (new.digest, old.digest, cuts, *inside.key)
-        if key not in self.known:
-            self.known[key] = _difference(new, old, inside, cuts)
-        return self.known[key]
-
-
-def _difference(new: Node, old: Node, setting: Setting, cuts: int) -> Interval | None:
+@lru_cache(_REMEMBERED)
+def _bounds(asked: _Difference) -> Interval | None:
+    new, old, ranges = asked.new, asked.old, asked.ranges
     if new.digest == old.digest:
-        return Interval.of(0, 0)
+        return ZERO
     try:
-        cases_met = setting.meetings(new, old)
-        return hull(_of_case(one, other, inside, cuts) for inside, one, other in cases_met)
+        meetings = meetings_of(new, old, ranges)
+        return hull(_of_case(one, other, inside, asked.cuts) for inside, one, other in meetings)
     except FormulaError:  # the difference is too large a tree
-        return setting.range_of(new - old)
+        return ranges.range_of(new - old)
 
 
-def _of_case(new: Node, old: Node, setting: Setting, cuts: int) -> Interval | None:
+def _of_case(new: Node, old: Node, ranges: InputRanges, cuts: int) -> Interval | None:
     """Return bounds on the difference of two trees that no case is left of."""
-    bounds = [setting.range_of(new - old)]
+    bounds = [ranges.range_of(new - old)]
     if cuts:
         own: dict[str, Domain] = {}
         tree = _minus(new, old, own)
-        inside = attrs.evolve(setting, published={**setting.published, **own})
+        inside = attrs.evolve(ranges, published={**ranges.published, **own})
         bounds.append(inside.range_of(tree))
         alike = {n.digest for n in _nodes(new)} & {n.digest for n in _nodes(old)}
         # facts may be ordered, which larger parts are not; larger parts are fewer
-        bounds += [_cut(tree, inside, cuts), _cut(*_over_parts(tree, alike, inside), cuts)]
+        for part, records in ((tree, inside), _over_parts(tree, alike, inside)):
+            bounds.append(_by_boxes(part, records, cuts))
     known = [bound for bound in bounds if bound is not None]
     return _intersection(known) if known else None
 
@@ -170,6 +94,16 @@ def _intersection(bounds: Sequence[Interval]) -> Interval:
 
 
 # cases
+
+
+def meetings_of(
+    new: Node, old: Node, ranges: InputRanges
+) -> Iterator[tuple[InputRanges, Node, Node]]:
+    """Yield the records in which two cases meet, with the value of each tree there."""
+    for conditions, one, other in _meetings(new, old):
+        inside = attrs.evolve(ranges, required=(*ranges.required, *conditions))
+        if not inside.is_empty:
+            yield inside, one, other
 
 
 def _meetings(
@@ -305,80 +239,34 @@ def _nodes(tree: Node) -> Iterator[Node]:
             yield from _nodes(argument)
 
 
-def _read(tree: Node) -> list[Node]:
-    """Return the facts and published values that a tree reads."""
-    return [*leaves(tree, "fact"), *leaves(tree, "published")]
+def _by_boxes(tree: Node, ranges: InputRanges, cuts: int) -> Interval | None:
+    """Return bounds on a tree by boxes; None where it reads nothing twice, or has no bounds."""
+    read = [node.digest for node in _nodes(tree) if node.op in _INPUTS]
+    if len({*read}) == len(read):
+        return None
+    inside = ranges.of(tree)
+    low, high = (inside.furthest(tree, sign, cuts) for sign in (-1, 1))
+    if low is None or high is None or max(low, high) >= MOST:
+        return None
+    return Interval(-low, high)
 
 
-# boxes
-
-
-def _over_parts(tree: Node, alike: Collection[str], setting: Setting) -> tuple[Node, Setting]:
+def _over_parts(
+    tree: Node, alike: Collection[str], ranges: InputRanges
+) -> tuple[Node, InputRanges]:
     """Return a tree whose largest parts of some digests are values of their ranges.
 
     Fewer ranges are cut then.
     """
-    domains = dict(setting.published)
+    domains = dict(ranges.published)
 
     def over_parts(node: Node) -> Node:
         is_part = node.digest in alike and node.kind is Kind.NUMBER and node.op not in _LEAVES
-        interval = setting.range_of(node) if is_part else None
+        interval = ranges.range_of(node) if is_part else None
         if interval is not None:
             name, (low, high) = f"part {node.digest}", interval
             domains[name] = Domain(floor(low * NANO), ceil(high * NANO), whole=False)
             return published(name)
         return attrs.evolve(node, args=tuple(map(over_parts, node.args))) if node.args else node
 
-    return over_parts(tree), attrs.evolve(setting, published=domains)
-
-
-def _cut(tree: Node, setting: Setting, cuts: int) -> Interval | None:
-    """Return bounds on a tree by boxes; None where it reads nothing twice, or has no bounds."""
-    read = [node.digest for node in _nodes(tree) if node.op in _INPUTS]
-    if len({*read}) == len(read):
-        return None
-    low, high = (_end(tree, setting.of(tree), cuts, sign) for sign in (-1, 1))
-    return Interval(-low, high) if max(low, high) < _MOST else None
-
-
-def _end(tree: Node, setting: Setting, cuts: int, sign: int) -> Fraction:
-    """Return the largest value, or for the sign −1 that of its negative, or a little more.
-
-    The box that reaches furthest is cut next, so that what is left never reaches further.
-    """
-    whole, order = {**setting.facts, **setting.published}, count()
-    boxes: list[tuple[Fraction, int, Box]] = [(-_MOST, next(order), whole)]
-    in_vain = 0
-    for _ in range(cuts):
-        furthest, _, box = boxes[0]
-        halves = []
-        for half in _halves(box, whole):
-            inside = setting.inside(half)
-            interval = inside.range_of(tree)
-            if interval is not None:
-                reach = interval.high if sign > 0 else -interval.low
-                halves.append((max(furthest, -reach), next(order), half))
-            elif inside.range_of(const(0)) is not None:  # else no record is in it
-                halves.append((furthest, next(order), half))
-        if not halves or in_vain > _PATIENCE:
-            break
-        heapq.heappop(boxes)
-        for each in halves:
-            heapq.heappush(boxes, each)
-        in_vain = in_vain + 1 if boxes[0][0] == furthest else 0
-    return -boxes[0][0]
-
-
-def _halves(box: Box, whole: Box) -> list[Box]:
-    """Return two boxes that make up a box, across the range that is widest beside its whole."""
-    widths = {
-        name: Fraction(domain.high - domain.low, whole[name].high - whole[name].low)
-        for name, domain in box.items()
-        if not domain.is_one
-    }
-    if not widths:
-        return []
-    name = max(widths, key=lambda each: widths[each])
-    low, high = box[name].low, box[name].high
-    middle = isqrt(low * high) if 0 < _WIDE * low < high else (low + high) // 2
-    return [{**box, name: half} for half in box[name].cut(middle)]
+    return over_parts(tree), attrs.evolve(ranges, published=domains)

@@ -28,13 +28,10 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate, Mean
 from tallystick.scoring.tiers import Tiers
 from tallystick.scoring.value import Value
-from tallystick_governance.diff.formula_difference import (
-    MOST_CUTS,
-    FormulaDifferences,
-    Setting,
-)
-from tallystick_governance.diff.interval import ONE, ZERO, Interval, hull, moved, reweighted
+from tallystick_governance.diff.formula_difference import MOST_CUTS, difference_of, meetings_of
+from tallystick_governance.diff.geometric_mean import moved, reweighted
 from tallystick_governance.diff.outcome import Direction, joined
+from tallystick_governance.ranges import ONE, ZERO, InputRanges, Interval, hull
 
 ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
 """Thresholds in nano by name, under old rules and under new ones."""
@@ -76,7 +73,6 @@ def moves(
     old: BoundType,
     new: BoundType,
     thresholds: ThresholdPair | None = None,
-    differences: FormulaDifferences | None = None,
 ) -> Mapping[str, Move]:
     """Return how far each value that both types have can move, by name.
 
@@ -84,9 +80,8 @@ def moves(
         old: the type before.
         new: the type after.
         thresholds: in nano by name, before and after; without them any can hold.
-        differences: of formulas, which other types may have found.
     """
-    comparison = _Comparison(old, new, thresholds, differences or FormulaDifferences())
+    comparison = _Comparison(old, new, thresholds)
     for value in new.values:
         before = comparison.before.get(value.name)
         if before is not None:
@@ -103,9 +98,7 @@ def has_same_thresholds(old: BoundType, new: BoundType) -> bool:
     return before == after and old.seeds == new.seeds
 
 
-def threshold_directions(
-    old: BoundType, new: BoundType, differences: FormulaDifferences
-) -> Mapping[str, Direction]:
+def threshold_directions(old: BoundType, new: BoundType) -> Mapping[str, Direction]:
     """Return which way each threshold of both types moves, whatever tracked ones come to.
 
     A tracked threshold moves as what it begins with does.
@@ -129,8 +122,7 @@ def threshold_directions(
         moved_tree = _replaced(
             after.tree, lambda read: published(read) + published(f"{read}, moved")
         )
-        setting = Setting({}, domains)
-        move = differences.of(moved_tree, before.tree, setting)
+        move = difference_of(moved_tree, before.tree, InputRanges({}, domains))
         directions[name] = Direction.of_interval(move)
     return directions
 
@@ -151,15 +143,8 @@ def _regions(
 
 
 class _Comparison:
-    def __init__(
-        self,
-        old: BoundType,
-        new: BoundType,
-        thresholds: ThresholdPair | None,
-        differences: FormulaDifferences,
-    ) -> None:
+    def __init__(self, old: BoundType, new: BoundType, thresholds: ThresholdPair | None) -> None:
         self.old, self.new, self.thresholds = old, new, thresholds
-        self.differences = differences
         self.before = {value.name: value for value in old.values}
         self.after = {value.name: value for value in new.values}
         self.found: dict[str, Move] = {}
@@ -232,7 +217,7 @@ class _Comparison:
         """Return which way the thresholds of the levels move; both where that is not known."""
         if old.cuts != new.cuts or old.tracked != new.tracked:
             return Direction.BOTH
-        directions = threshold_directions(self.old, self.new, self.differences)
+        directions = threshold_directions(self.old, self.new)
         return joined(directions.get(name, Direction.BOTH) for name in new.cuts)
 
     def _pairs_by(self, thresholds: ThresholdPair, old: Tiers, new: Tiers) -> Iterator[Pair]:
@@ -321,15 +306,14 @@ class _Comparison:
             after = _replaced(second, partial(self._new, first, domains, numbers))
             # of products of many pairs of levels one is as good as its parts
             cuts = 0 if numbers else MOST_CUTS
-            setting = self._setting(domains)
-            intervals.append(self.differences.of(after, before, setting, cuts=cuts))
+            intervals.append(difference_of(after, before, self._ranges(domains), cuts=cuts))
         return hull(intervals)
 
-    def _setting(self, published: Mapping[str, Domain]) -> Setting:
-        """Return the records of both types, with the ranges of published values."""
+    def _ranges(self, published: Mapping[str, Domain]) -> InputRanges:
+        """Return the ranges in records of both types, with those of published values."""
         facts = {**self.old.domains, **self.new.domains}
         required = tuple(r.condition for b in (self.old, self.new) for r in b.required)
-        return Setting(facts, published, required)
+        return InputRanges(facts, published, required)
 
     def _multipliers(self, old: Node, new: Node) -> Iterator[Mapping[str, Pair]]:
         """Yield each pair of multipliers, by name of the value; an empty one if none is read."""
@@ -373,10 +357,10 @@ class _Comparison:
             return None
         domains = {value.name: value.domain for value in (*old.inputs, *new.inputs)}
         first, second = _whole(old), _whole(new)
-        setting = self._setting(domains)
+        ranges = self._ranges(domains)
 
         def of_cases(join: Callable[[Node, Node], Node]) -> Interval | None:
-            meetings = setting.meetings(second, first)
+            meetings = meetings_of(second, first, ranges)
             return hull(inside.range_of(join(one, other)) for inside, one, other in meetings)
 
         quotient = of_cases(truediv)

@@ -15,7 +15,7 @@ from typing import Literal
 
 import attrs
 
-from tallystick_governance.diff.interval import Interval
+from tallystick_governance.ranges import Interval
 
 Result = Literal[
     "records",

@@ -24,8 +24,6 @@ from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps.step import BoundStep, Collected
 from tallystick_consensus.rules import CONSENSUS
 from tallystick_governance.diff.effect import Effect
-from tallystick_governance.diff.formula_difference import FormulaDifferences
-from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.move import threshold_directions
 from tallystick_governance.diff.outcome import (
     Cause,
@@ -35,6 +33,7 @@ from tallystick_governance.diff.outcome import (
     Result,
     joined,
 )
+from tallystick_governance.ranges import Interval
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION, ReputationEvent
@@ -105,7 +104,6 @@ class _Walk:
     new: Scorer
     changed: ChangedPaths
     effects: Sequence[Effect]
-    differences: FormulaDifferences = attrs.field(factory=FormulaDifferences)
     done: dict[Result, Outcome] = attrs.field(factory=dict)
 
     def has(self, result: Result) -> bool:
@@ -262,9 +260,7 @@ class _Walk:
                 {} if side is None or side.tiers is None else side.tiers.thresholds(side.seeds)
                 for side in sides
             )
-            ways = threshold_directions(
-                self.old.types[name], self.new.types[name], self.differences
-            )
+            ways = threshold_directions(self.old.types[name], self.new.types[name])
             for threshold in sorted({*first, *second}):
                 step = ways.get(threshold, Direction.BOTH)
                 note = _numbers(first.get(threshold), second.get(threshold))

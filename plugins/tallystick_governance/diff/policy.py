@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from enum import IntEnum
 
-from tallystick.rules.section_lookup import document_schema
+from tallystick.rules.section import document_schema
 from tallystick.rules.toml import dotted
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_governance.diff.change import Change, FormulaChange

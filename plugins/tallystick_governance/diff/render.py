@@ -11,7 +11,6 @@ from tallystick.numbers.nano import NANO, to_text
 from tallystick_governance.diff.change import Change, FormulaChange
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.effect import Effect
-from tallystick_governance.diff.interval import ONE, Interval
 from tallystick_governance.diff.outcome import Cause, Outcome
 from tallystick_governance.diff.policy import Level
 from tallystick_governance.markdown import (
@@ -25,6 +24,7 @@ from tallystick_governance.markdown import (
     section,
     table,
 )
+from tallystick_governance.ranges import ONE, Interval
 
 _UNKNOWN = "no bound known"
 _NO_SCORE = "nothing"

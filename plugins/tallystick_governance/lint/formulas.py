@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 
 import attrs
 
-from tallystick.errors import FormulaError, UndecidedError
+from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import render
 from tallystick.formula.tree import Node, arms_of, bind, leaves, names
@@ -27,50 +25,10 @@ from tallystick_consensus.member_facts import of_set
 from tallystick_consensus.rules import set_of
 from tallystick_consensus.run import bound_consensus
 from tallystick_governance.lint.type_probe import name_of
+from tallystick_governance.ranges import InputRanges
 
 _SWITCH = "_enabled"
 """The end of the name of a parameter that says by 1 or 0 whether an arm is meant at all."""
-
-
-@attrs.frozen(eq=False, slots=False)
-class InputRanges:
-    """The proved ranges of what a formula reads, and what holds for every record.
-
-    Attributes:
-        facts: the range of each fact, by digest.
-        published: the range of each other value, by name.
-        conditions: that hold for every valid record.
-    """
-
-    facts: Mapping[str, Domain]
-    published: Mapping[str, Domain]
-    conditions: tuple[Node, ...] = ()
-
-    @classmethod
-    def of_value(cls, bound: BoundType, value: Value) -> InputRanges:
-        """Return the ranges of what a value of a skill type reads."""
-        conditions = tuple(requirement.condition for requirement in bound.required)
-        published = {read.name: read.domain for read in value.inputs}
-        return cls(bound.domains, published, conditions)
-
-    @cached_property
-    def _known(self) -> dict[str, Ends]:
-        return {}
-
-    def compiled(self, tree: Node) -> Compiled | None:
-        """Return a tree whose parameters are bound, proved; None where that cannot be."""
-        try:
-            return compile_tree(tree, self.facts, self.published, self.conditions)
-        except FormulaError:
-            return None
-
-    def ends(self, tree: Node) -> Ends:
-        """Return the range of an expression for every valid record, as far as it is proved."""
-        if tree.digest not in self._known:
-            compiled = self.compiled(tree)
-            program = None if compiled is None else compiled.program
-            self._known[tree.digest] = (program.low, program.high) if program else (None, None)
-        return self._known[tree.digest]
 
 
 @attrs.frozen(eq=False)
@@ -130,7 +88,9 @@ def _uses_of_type(scorer: Scorer, bound: BoundType) -> Iterator[FormulaUse]:
             path = ("emission",) if value.role == "emission" else ("skill_types", bound.name)
         read = {name: trees[name] for name in formula.unrounded}
         off = _switched_off(scorer, value) if value.role == "axis" else frozenset()
-        ranges = InputRanges.of_value(bound, value)
+        published = {read.name: read.domain for read in value.inputs}
+        required = tuple(requirement.condition for requirement in bound.required)
+        ranges = InputRanges(bound.domains, published, required)
         yield FormulaUse(path, ranges, formula, value, off, read)
     if bound.tiers is not None:
         published = dict.fromkeys(bound.tiers.tracked, Domain(0, NANO))
@@ -176,10 +136,13 @@ def _without_effect(use: FormulaUse) -> Mapping[str, Node]:
     lost = _unread(use.formula.tree, use.value.compiled)
     if not lost:
         return {}
-    other = use.ranges.compiled(bind(use.formula.tree, _midway(use), use.unrounded))
-    if other is None:  # nothing is known of other parameters
+    other = bind(use.formula.tree, _midway(use), use.unrounded)
+    ranges = use.ranges
+    try:
+        compiled = compile_tree(other, ranges.facts, ranges.published, ranges.required)
+        never = _unread(use.formula.tree, compiled)
+    except FormulaError:  # nothing is known of other parameters
         return {}
-    never = _unread(use.formula.tree, other)
     return {digest: fact for digest, fact in lost.items() if digest not in never}
 
 
@@ -299,137 +262,6 @@ def _is_ruled_out(use: FormulaUse, asked: Sequence[_Condition]) -> bool:
 
 
 def _is_possible(use: FormulaUse, asked: Sequence[_Condition]) -> bool:
-    return satisfiable([(condition.bound, condition.holds) for condition in asked], use.ranges.ends)
-
-
-Ends = tuple[Fraction | None, Fraction | None]
-"""The smallest and the largest value of an expression; None where neither is known."""
-Asked = tuple[Node, bool]
-"""A condition, and whether it holds."""
-
-_CHOICES = 8
-"""Maximum number of disjunctions the search branches on; beyond it the answer is 'satisfiable'."""
-
-
-@attrs.frozen
-class Span:
-    """The interval of a value; each end may be open, or missing.
-
-    Attributes:
-        low: the lower end.
-        high: the upper end.
-        above: whether the lower end itself is left out.
-        below: whether the upper end itself is left out.
-        but: numbers in between that are left out.
-    """
-
-    low: Fraction | None = None
-    high: Fraction | None = None
-    above: bool = False
-    below: bool = False
-    but: frozenset[Fraction] = frozenset()
-
-    @property
-    def is_empty(self) -> bool:
-        """True if no value is left."""
-        if self.low is None or self.high is None or self.low < self.high:
-            return False
-        return self.low > self.high or self.above or self.below or self.low in self.but
-
-    def at_least(self, end: Fraction, *, above: bool) -> Span:
-        """Return the part that is at an end or above it, or only above it."""
-        if self.low is not None and (end, above) <= (self.low, self.above):
-            return self
-        return attrs.evolve(self, low=end, above=above)
-
-    def at_most(self, end: Fraction, *, below: bool) -> Span:
-        """Return the part that is at an end or below it, or only below it."""
-        if self.high is not None and (-end, below) <= (-self.high, self.below):
-            return self
-        return attrs.evolve(self, high=end, below=below)
-
-
-def satisfiable(asked: Sequence[Asked], ends_of: Callable[[Node], Ends]) -> bool:
-    """Return whether conditions can hold together, as far as intervals show.
-
-    Args:
-        asked: conditions whose parameters are bound, and whether each holds.
-        ends_of: the range of an expression for every valid record.
-    """
-    return _Search(ends_of).holds(tuple(asked), {}, _CHOICES)
-
-
-@attrs.frozen
-class _Search:
-    ends_of: Callable[[Node], Ends]
-
-    def holds(self, asked: Sequence[Asked], known: Mapping[str, Span], choices: int) -> bool:
-        """Return whether conditions are satisfiable, given the interval of each expression."""
-        pending, later = list(asked), list[Asked]()
-        while pending:
-            node, holds = pending.pop()
-            match node.op:
-                case "label":
-                    pending.append((node.args[0], holds))
-                case "not":
-                    pending.append((node.args[0], not holds))
-                case "and" | "or" if (node.op == "and") is holds:
-                    pending += [(part, holds) for part in node.args]
-                case "and" | "or":
-                    later.append((node, holds))
-                case _:
-                    known = self._learnt(node, holds, known)
-        if any(span.is_empty for span in known.values()):
-            return False
-        return not later or not choices or self._chosen(later, known, choices - 1)
-
-    def _chosen(self, later: Sequence[Asked], known: Mapping[str, Span], choices: int) -> bool:
-        """Return whether the first disjunction is satisfiable by one of its parts."""
-        (first, holds), *rest = later
-        return any(self.holds([(part, holds), *rest], known, choices) for part in first.args)
-
-    def _learnt(self, node: Node, holds: bool, known: Mapping[str, Span]) -> Mapping[str, Span]:
-        tree, sign, edge = _compared(node)
-        span = known.get(tree.digest) or Span(*self.ends_of(tree))
-        return {**known, tree.digest: _narrowed(span, node.op, sign, edge, holds)}
-
-
-def _compared(node: Node) -> tuple[Node, int, Fraction]:
-    """Return the expression that a condition compares with a number, its sign, and the number."""
-    if node.op not in ("lt", "le", "eq"):
-        return node, 1, Fraction(1)  # a truth that the record decides: 1 where it holds
-    left, right = (side.unlabelled for side in node.args)
-    if (edge := _number_of(right)) is not None:
-        return left, 1, edge
-    if (edge := _number_of(left)) is not None:
-        return right, -1, -edge
-    if left.digest <= right.digest:
-        return left - right, 1, Fraction(0)
-    return right - left, -1, Fraction(0)
-
-
-def _number_of(tree: Node) -> Fraction | None:
-    """Return the number of an expression that reads nothing; None of an irrational one."""
-    if leaves(tree, "fact") or leaves(tree, "published"):
-        return None
-    try:
-        number = evaluate(tree, {}, {})
-    except (FormulaError, UndecidedError, ZeroDivisionError):  # it is not asked there
-        return None
-    return number if isinstance(number, Fraction) else None
-
-
-def _narrowed(span: Span, op: str, sign: int, edge: Fraction, holds: bool) -> Span:
-    """Return a span narrowed by ``sign · value op edge``, or by its negation."""
-    if op not in ("lt", "le"):
-        return _at(span, sign * edge, holds)
-    open_ = (op == "lt") is holds
-    if holds is (sign == 1):
-        return span.at_most(sign * edge, below=open_)
-    return span.at_least(sign * edge, above=open_)
-
-
-def _at(span: Span, value: Fraction, holds: bool) -> Span:
-    if not holds:
-        return attrs.evolve(span, but=span.but | {value})
-    return span.at_least(value, above=False).at_most(value, below=False)
+    conditions = (each.bound if each.holds else ~each.bound for each in asked)
+    required = (*use.ranges.required, *conditions)
+    return not attrs.evolve(use.ranges, required=required).is_empty

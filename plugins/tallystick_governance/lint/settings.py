@@ -19,7 +19,7 @@ from tallystick.formula.tree import names
 from tallystick.rules.edit import named_paths
 from tallystick.rules.findings import Finding
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.rules.section_lookup import document_schema
+from tallystick.rules.section import document_schema
 from tallystick.rules.settable import SettablePath, settable_paths
 from tallystick.rules.toml import KeyPath, dotted, parse
 from tallystick.scoring.lint import comparison

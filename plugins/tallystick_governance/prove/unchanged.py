@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 
-from tallystick.rules.section_lookup import formulas_of, sections_of
+from tallystick.rules.section import sections_of
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed
 from tallystick.scoring.scorer import Scorer
@@ -69,9 +69,7 @@ def _sections(rules: Scorer) -> dict[str, object]:
     return {
         section.name: (
             values,
-            sorted(
-                formulas[reference.formula].digest for reference in formulas_of(section, values)
-            ),
+            sorted(formulas[reference.formula].digest for reference in section.references(values)),
         )
         for section, values in sections_of(rules.rule_set)
     }

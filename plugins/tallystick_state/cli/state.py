@@ -166,7 +166,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     own = "" if validator is None else f" of {visible(validator)}"
     by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
     pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
-    moved, carried = in_force.origin.carry, ""
+    moved, carried = in_force.carry, ""
     if moved is not None:
         miners = numbered(len(moved.state.miners), "carried miner")
         carried = f", with {miners} and {numbered(moved.records, 'record')}"

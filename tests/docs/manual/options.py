@@ -8,6 +8,3 @@ OF_EVERY_COMMAND = (
     ("--no-settings",),
     ("--settings",),
 )
-_SETTINGS = ("--no-settings", "--settings")
-ALWAYS = frozenset(("-v", "--verbose", "--log-json", "--memory", *_SETTINGS, "--follow-links"))
-"""Those that pages about one command do not repeat."""

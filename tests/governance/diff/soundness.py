@@ -34,8 +34,8 @@ from tallystick_governance.backtest.outcome import EpochState
 from tallystick_governance.backtest.run import outcome_of
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.effect import Effect
-from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.outcome import Direction, Result, joined
+from tallystick_governance.ranges import Interval
 from tallystick_governance.weight_effect import weight_effect
 from tallystick_state.groups import select_group
 from tallystick_state.model import MinerEntry, State
@@ -148,8 +148,7 @@ def exchanged(samples: Sequence[JSON], count: int, choices: random.Random) -> It
 def extracted(name: str, lines: Sequence[bytes]) -> Mapping[str, FactRows]:
     catalogs = catalog_of(scorer(f"{name}@1.2.0").registry)
     selections = (catalogs[each] for each in types_of(name))
-    fields = ("epoch", "round", "task_id", "miner_uid", "miner_hotkey", "validator")
-    batch = Extractor(selections, fields).facts(lines)
+    batch = Extractor(selections).facts(lines)
     return {each: rows.select(rows.answered) for each, rows in batch.types.items()}
 
 

@@ -28,8 +28,8 @@ from tallystick_conformance.testing.history import history_of
 from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_governance.diff import render
 from tallystick_governance.diff.difference import RuleSetDifference, difference
-from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.policy import Level, raised
+from tallystick_governance.ranges import Interval
 
 PAIRS = [("skills@1.0.0", "skills@1.1.0"), ("workflow@1.0.0", "workflow@1.1.0")]
 

@@ -10,7 +10,8 @@ from examples import fast_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick_governance.diff.interval import Interval, moved, reweighted
+from tallystick_governance.diff.geometric_mean import moved, reweighted
+from tallystick_governance.ranges import Interval
 
 THOUSANDTHS = 1000
 units = st.integers(0, 10**6).map(lambda n: Fraction(n, 10**6))

@@ -20,7 +20,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.testing.history import history_of
 from tallystick_governance.diff.difference import difference
 from tallystick_governance.diff.effect import Effect
-from tallystick_governance.diff.interval import Interval
+from tallystick_governance.ranges import Interval
 
 NANO = 10**9
 ROUNDINGS = Fraction(10, NANO)

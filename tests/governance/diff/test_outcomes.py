@@ -20,9 +20,9 @@ from tallystick.rules.settable import SettablePath, settable_paths
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.diff import render
 from tallystick_governance.diff.difference import RuleSetDifference, difference
-from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.outcome import Direction, Outcome
 from tallystick_governance.diff.policy import can_change_a_result, without_result
+from tallystick_governance.ranges import Interval
 
 RULE_SETS = (
     "skills@1.0.0",

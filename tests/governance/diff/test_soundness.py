@@ -25,7 +25,7 @@ from governance.diff.soundness import (
 
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.diff.difference import RuleSetDifference, difference
-from tallystick_governance.diff.interval import Interval
+from tallystick_governance.ranges import Interval
 
 FEW, MANY = 300, 20_000
 CHANGES = 29 - len(RELEASES)

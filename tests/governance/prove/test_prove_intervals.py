@@ -26,6 +26,7 @@ from tallystick.plugins.author import (
     never_below,
     root,
 )
+from tallystick_governance import ranges
 from tallystick_governance.prove import intervals
 from tallystick_governance.prove.built_in_properties import RANGE
 from tallystick_governance.prove.property import Answer
@@ -84,15 +85,15 @@ def test_ranges_are_computed_a_bounded_number_of_times(
 ) -> None:
     promise = never_below("my/p", "…", "style", Fraction(1, 2), where=style >= 0)
     split = maximum(exp(-style), root(style, 2))
-    counted, lower = [0], intervals.lower
+    counted, lower = [0], ranges.lower
 
     def lowered(*arguments: object) -> object:
         counted[0] += 1
         return lower(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(intervals, "lower", lowered)
+    monkeypatch.setattr(ranges, "lower", lowered)
     assert answer(tmp_path, split, promise).method == "intervals"
-    assert 1 < counted[0] <= intervals.RANGES
+    assert 1 < counted[0] <= 4 * intervals.CUTS + 2
 
 
 @pytest.mark.nightly

@@ -37,12 +37,6 @@ def test_a_hash_is_that_of_the_hash_before_and_of_the_canonical_line(log: list[E
         assert entry.hash == previous.hex()
 
 
-def test_the_first_hash_is_known() -> None:
-    line = b'{"body":{},"kind":"genesis","seq":1}'
-    expected = hashlib.sha256(b"\x00" * 32 + line).hexdigest()
-    assert chained(GENESIS_HASH, 1, "genesis", "{}") == Entry(1, "genesis", "{}", expected)
-
-
 @given(LOGS)
 def test_a_sound_log_passes_unchanged(log: list[Entry]) -> None:
     assert list(check(log, count=len(log), last=log[-1].hash)) == log
@@ -85,14 +79,6 @@ def test_a_log_that_was_chained_anew_does_not_end_in_the_hash_that_is_kept() -> 
         list(check(other, count=2, last=log[1].hash))
     with pytest.raises(StoreError, match="the end: found 1 entries, expected 2"):
         list(check(log[:1], count=2))
-
-
-def test_what_comes_before_a_break_is_given() -> None:
-    log = log_of([("a", {}), ("b", {}), ("c", {})])
-    checked = check([log[0], attrs.evolve(log[1], hash=GENESIS_HASH), log[2]])
-    assert next(checked) == log[0]
-    with pytest.raises(StoreError, match="entry 2: found the hash 00"):
-        next(checked)
 
 
 def test_no_kind_makes_the_line_of_another_entry() -> None:

@@ -112,13 +112,6 @@ def test_what_is_put_is_found(store: Store) -> None:
         assert json.loads(body) == unstructure(expected)
 
 
-def test_a_store_without_a_head_has_none(where: str) -> None:
-    with Store.create(where) as (_, transaction):
-        assert transaction.head() is None
-        assert list(transaction.entries()) == []
-        assert transaction.rounds() == {}
-
-
 def test_a_snapshot_is_never_replaced(store: Store) -> None:
     other = Snapshot(STATE, "sha256:0")
     with store.writing() as transaction:
@@ -234,16 +227,3 @@ def test_a_reader_who_stops_early_leaves_nothing_open(where: str) -> None:
     with store.writing() as transaction:
         record(transaction, [event(1000)])
     del started
-
-
-def test_a_changed_body_is_damage(where: str) -> None:
-    store = made(where, [event(1)])
-    with store.writing() as transaction:
-        transaction.connection.execute("UPDATE tallystick_log SET body = '{}'")
-        transaction.connection.execute("UPDATE tallystick_head SET body = 'x'")
-    with store.reading() as transaction:
-        for read in (transaction.entries, lambda: transaction.events(0)):
-            with pytest.raises(StoreError, match=r"the log, entry 1: found \{\} with another hash"):
-                list(read())
-        with pytest.raises(StoreError, match="row 1 of tallystick_head: found x with another dig"):
-            transaction.head()

@@ -239,29 +239,36 @@ except StoreError as error:
 """
 
 
+@contextmanager
+def reader(folder: Path, program: str) -> Iterator[subprocess.Popen[str]]:
+    """A process of a user who may only read a folder and what is in it."""
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+    command = [sys.executable, "-c", program.format(nobody=NOBODY)]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    pipe = subprocess.PIPE
+    try:
+        with subprocess.Popen(
+            command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment
+        ) as process:
+            yield process
+    finally:
+        folder.chmod(0o755)
+
+
 @pytest.mark.nightly
 def test_a_file_that_may_only_be_read_can_be_read() -> None:
     # not below the folder of the tests, which is closed to others
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "s.db"
+    with (
+        tempfile.TemporaryDirectory() as folder,
         # another process keeps it open, so that the files beside it are there
-        with made(str(path), [event(1)]).reading() as transaction:
-            assert transaction.head()
-            for each in path.parent.iterdir():
-                each.chmod(0o444)
-            path.parent.chmod(0o555)
-            try:
-                done = subprocess.run(
-                    [sys.executable, "-c", READ_ONLY.format(nobody=NOBODY)],
-                    cwd=folder,
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                    env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
-                )
-            finally:
-                path.parent.chmod(0o755)
-    entries, said = done.stdout.splitlines()
+        made(str(Path(folder) / "s.db"), [event(1)]).reading() as transaction,
+    ):
+        assert transaction.head()
+        with reader(Path(folder), READ_ONLY) as process:
+            out, _ = process.communicate()
+    entries, said = out.splitlines()
     assert entries == "1"
     assert said.startswith("s.db: found a store that can only be read, expected one that can be")
 
@@ -282,24 +289,6 @@ try:
 except StoreError as error:
     print(error)
 """
-
-
-@contextmanager
-def reader(folder: Path, program: str) -> Iterator[subprocess.Popen[str]]:
-    """A process of a user who may only read a folder and what is in it."""
-    for path in folder.iterdir():
-        path.chmod(0o444)
-    folder.chmod(0o555)
-    command = [sys.executable, "-c", program.format(nobody=NOBODY)]
-    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
-    pipe = subprocess.PIPE
-    try:
-        with subprocess.Popen(
-            command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment
-        ) as process:
-            yield process
-    finally:
-        folder.chmod(0o755)
 
 
 @pytest.mark.nightly

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tallystick.canonical import PREFIX
 from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.io.arrow import take
-from tallystick.records.rejects import Reject
+from tallystick.records.rejects import Identity, Reject
 
 RECORD_FIELDS = {
     "record": pa.int64(),
@@ -75,6 +75,16 @@ class FactRows:
     def __len__(self) -> int:
         return len(self.record)
 
+    def identity(self, row: int) -> Identity:
+        """Return the identity of a row, as far as it was read."""
+        task_id = self.task_id[row].as_py()
+        return Identity(
+            task_id,
+            None if task_id is None else int(self.miner_uid[row]),
+            self.miner_hotkey[row].as_py(),
+            self.validator[row].as_py(),
+        )
+
     def select(self, rows: Truths) -> FactRows:
         """Return some of the rows."""
         if rows.all():
@@ -120,14 +130,6 @@ class FactBatch:
     lines: int
     types: Mapping[str, FactRows]
     rejects: tuple[Reject, ...] = ()
-
-
-def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
-    """Return the column of a field of ``RECORD_FIELDS`` that was not taken or read: 0, or null."""
-    kind = RECORD_FIELDS[name]
-    if pa.types.is_string(kind) or pa.types.is_list(kind):
-        return pa.nulls(rows, kind)
-    return np.zeros(rows, np.bool_ if pa.types.is_boolean(kind) else np.int64)
 
 
 def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str]:

@@ -8,10 +8,11 @@ set reads. What a selection requires of records is checked here.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+import attrs
 import numpy as np
 import pyarrow as pa
 
@@ -21,12 +22,11 @@ from tallystick.formula.facts import count, integer
 from tallystick.records.decoding import Decoded, Decoder, Item, decoder_of
 from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed
-from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import MISSED
 from tallystick.scoring.bound import BoundRequirement, Selection
 from tallystick.scoring.bound_rules import without_rules
-from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
+from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.isolation import Check, accepted
 from tallystick.scoring.result import GROUP
 
@@ -34,16 +34,17 @@ _NUMBERS = {
     "round": integer("round"),
     "epoch": integer("epoch"),
     "miner_uid": integer("miner.uid"),
-    "events": count("events"),
 }
-"""Numbers of an identity that are packed with the facts; all types have them alike."""
+_EVENTS = count("events")
+_PACKED = (*_NUMBERS.values(), _EVENTS)
+"""Numbers that are packed before the facts; all types have them alike."""
 _TEXTS = {
     "task_id": "task_id",
     "validator": "validator",
     "miner_hotkey": "miner.hotkey",
     "role": "role",
 }
-"""The texts among it, and where they are."""
+"""Texts that are taken beside them, and where they are."""
 
 
 class Extractor:
@@ -52,19 +53,17 @@ class Extractor:
     def __init__(
         self,
         selections: Iterable[Selection],
-        fields: Collection[str] = RECORD_FIELDS,
         later: Iterable[tuple[int, Iterable[Selection]]] = (),
     ) -> None:
         """Generate nothing yet: a function is made when the first record needs it.
 
         Args:
             selections: what is taken, by type.
-            fields: of ``RECORD_FIELDS``, those that are taken; the others are 0 or null.
             later: what is taken instead from which epoch on, ascending.
         """
         spans = [(0, selections), *later]
         self._begins = [begin for begin, _ in spans]
-        self._plans = [{own.name: _Plan(own, fields) for own in of} for _, of in spans]
+        self._plans = [{own.name: _Plan(own) for own in of} for _, of in spans]
 
     @cached_property
     def decoder(self) -> Decoder:
@@ -146,23 +145,21 @@ def _identity(record: Any) -> Identity:  # noqa: ANN401  # a decoded record
     return Identity(record.task_id, miner.uid, miner.hotkey, record.validator)
 
 
+@attrs.frozen(eq=False, slots=False)
 class _Plan:
     """The way to read the records of one type.
 
     Attributes:
         selection: what is taken.
-        numbers: what is packed first, of who a record is.
-        texts: the texts that are taken beside, in order, and where they are.
-        packed: numbers and facts.
     """
 
-    def __init__(self, selection: Selection, fields: Collection[str]) -> None:
-        self.selection = selection
-        wanted = {*fields, *(("events",) if "missed" in fields else ())}
-        self.numbers = tuple(name for name in _NUMBERS if name in wanted)
-        group = {} if selection.group is None else {GROUP: selection.group}
-        self.texts = {name: p for name, p in (_TEXTS | group).items() if name in {*wanted, *group}}
-        self.packed = (*(_NUMBERS[name] for name in self.numbers), *selection.facts)
+    selection: Selection
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The texts that are taken, by the names of their fields, and where they are."""
+        group = self.selection.group
+        return _TEXTS if group is None else {**_TEXTS, GROUP: group}
 
     @cached_property
     def packed_of(self) -> PackedFactsOf:
@@ -176,7 +173,7 @@ class _Plan:
 
     def _compiled(self, zero: frozenset[str]) -> PackedFactsOf:
         return compile_packed(
-            self.packed,
+            (*_PACKED, *self.selection.facts),
             self.selection.schema,
             texts=tuple(self.texts.values()),
             zero=zero,
@@ -199,46 +196,38 @@ class _Taken:
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
         """Return the records that meet what the selection requires, and the others."""
 
-        def item(rows: FactRows, row: int) -> Item:
-            return items[int(rows.record[row]) - first]
-
         def error(own: BoundRequirement, rows: FactRows, row: int) -> RecordError:
-            return own.unmet(item(rows, row))
+            return own.unmet(items[int(rows.record[row]) - first])
 
         def checks(rows: FactRows) -> Iterator[Check]:
             for own in self.plan.selection.requirements:
-                broken = own.broken(rows.facts, rows.answered)
-                yield broken, partial(error, own, rows)
+                yield own.broken(rows.facts, rows.answered), partial(error, own, rows)
 
-        return accepted(checks, self._rows(), lambda rows, row: identity_of(item(rows, row)))
+        return accepted(checks, self._rows())
 
     def _rows(self) -> FactRows:
-        plan, rows = self.plan, len(self.record)
-        columns = self._columns()
-        numbers = dict(zip(plan.numbers, columns, strict=False))
-        facts = [fact.digest for fact in plan.selection.facts]
-        fields: dict[str, Any] = {
-            "skill_type": plan.selection.name,
-            "record": np.array(self.record, np.int64),
-            "answered": np.ones(rows, np.bool_),
-        }
-        fields["answered"][self.unanswered] = False
-        for index, name in enumerate(plan.texts, 1):
-            fields[name] = pa.array(self.values[index :: len(plan.texts) + 1], pa.string())
-        counts = numbers.pop("events", None)
-        if counts is not None:
-            fields["events"] = _lists(self.events, counts)
-            fields["missed"] = _missed(self.events, counts)
-        fields |= numbers
-        others = {name: absent(name, rows) for name in RECORD_FIELDS if name not in fields}
-        packed = dict(zip(facts, columns[len(plan.numbers) :], strict=True))
-        return FactRows(**fields, **others, facts=packed)
-
-    def _columns(self) -> list[Column]:
-        """Return a column for each packed value, as integers."""
-        packed = self.values[:: len(self.plan.texts) + 1]
-        values = np.frombuffer(b"".join(packed), np.int64)
-        return list(values.reshape(len(self.record), len(self.plan.packed)).T.copy())
+        selection, texts, rows = self.plan.selection, self.plan.texts, len(self.record)
+        width, count = len(texts) + 1, len(_PACKED) + len(selection.facts)
+        values = np.frombuffer(b"".join(self.values[::width]), np.int64).reshape(rows, count)
+        columns = iter(values.T.copy())
+        numbers = dict(zip(_NUMBERS, columns, strict=False))
+        events = next(columns)
+        answered = np.ones(rows, np.bool_)
+        answered[self.unanswered] = False
+        digests = (fact.digest for fact in selection.facts)
+        return FactRows(
+            skill_type=selection.name,
+            record=np.array(self.record, np.int64),
+            answered=answered,
+            events=_lists(self.events, events),
+            missed=_missed(self.events, events),
+            facts=dict(zip(digests, columns, strict=True)),
+            **numbers,
+            **{
+                name: pa.array(self.values[place::width], pa.string())
+                for place, name in enumerate(texts, 1)
+            },
+        )
 
 
 class _TakenByType(dict[str, _Taken]):

@@ -25,7 +25,7 @@ from tallystick.formula.text import fact_text
 from tallystick.io.documents import parse_json
 from tallystick.io.parquet import ParquetReader, RowGroupWriter, parquet_errors
 from tallystick.io.sources import Source
-from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
+from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog, TypeMetadata, definitions_digest
 
 if TYPE_CHECKING:
@@ -185,9 +185,6 @@ def check(path: Path, said: FactsMetadata, request: FactsRequest) -> None:
             )
 
 
-NEEDED = ("record", "epoch", "answered")
-"""Columns that are always read."""
-
 _TEXTS = ("skill_type", "task_id", "validator", "miner_hotkey", "role", "events.list.element")
 _UNIQUE = ("record", "task_id")
 
@@ -295,13 +292,11 @@ class FactsRequest:
     Attributes:
         catalogs: what is installed.
         wanted: by skill type, the digests of the facts; other types have none.
-        fields: of ``RECORD_FIELDS``, what is read beside ``NEEDED``; the others are 0 or null.
         coded: of the texts, which are given as dictionaries: faster where they repeat.
     """
 
     catalogs: Mapping[str, FactCatalog]
     wanted: Mapping[str, Collection[str]]
-    fields: Collection[str] = tuple(RECORD_FIELDS)
     coded: Sequence[str] = ()
 
 
@@ -367,17 +362,15 @@ class FactsChunk:
         self, reader: ParquetReader, group: int, skill_type: str, request: FactsRequest
     ) -> FactRows:
         """Return the rows of one group."""
-        digests, fields = sorted(request.wanted.get(skill_type, ())), {*request.fields, *NEEDED}
-        present = [name for name in RECORD_FIELDS if name != "skill_type" and name in fields]
-        names = [*present, *map(column_name, digests)]
+        digests = sorted(request.wanted.get(skill_type, ()))
+        names = [name for name in RECORD_FIELDS if name != "skill_type"]
+        names += map(column_name, digests)
         table = reader.group(group, names)
         with parquet_errors(self.path):
-            columns = {name: _whole(table.column(name)) for name in names}
-            _check_kinds(columns)
-            identity = {name: _value(columns, name, table.num_rows) for name in RECORD_FIELDS}
-            facts = {digest: columns[column_name(digest)].to_numpy() for digest in digests}
-        identity |= {"skill_type": skill_type, "record": identity["record"] + self.before}
-        return FactRows(**identity, facts=facts)
+            columns = {name: _checked(name, table.column(name)) for name in names}
+        facts = {digest: columns.pop(column_name(digest)) for digest in digests}
+        columns["record"] = columns["record"] + self.before
+        return FactRows(skill_type, **columns, facts=facts)
 
 
 def facts_metadata(path: Path) -> FactsMetadata:
@@ -390,25 +383,18 @@ def facts_metadata(path: Path) -> FactsMetadata:
         return metadata_of(path, reader.footer)
 
 
-def _check_kinds(found: Mapping[str, pa.Array]) -> None:
-    for name, column in found.items():
-        kind = RECORD_FIELDS.get(name, pa.int64())
-        coded = pa.types.is_dictionary(column.type)
-        found_kind = column.type.value_type if coded else column.type
-        # what the values of a list are called does not matter
-        if not found_kind.equals(kind) and not pa.types.is_list(kind):
-            raise ValueError(f"found {found_kind} in the column {name}, expected {kind}")
+def _checked(name: str, column: pa.ChunkedArray) -> Any:  # noqa: ANN401  # an array
+    """Return a column in one piece, numbers and truths as NumPy has them.
 
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column in one piece; combining would copy one that is."""
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def _value(found: Mapping[str, pa.Array], name: str, rows: int) -> Any:  # noqa: ANN401  # an array
-    """Return a part of who the records are."""
-    if name not in found:
-        return absent(name, rows)
-    kind = RECORD_FIELDS[name]
+    Raises:
+        ValueError: it is of another type than that of its field, or than a fact.
+    """
+    kind = RECORD_FIELDS.get(name, pa.int64())
+    found = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    # what the values of a list are called does not matter
+    if not found.equals(kind) and not pa.types.is_list(kind):
+        raise ValueError(f"found {found} in the column {name}, expected {kind}")
+    # combining would copy one that is in one piece
+    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     is_text = pa.types.is_string(kind) or pa.types.is_list(kind)
-    return found[name] if is_text else found[name].to_numpy(zero_copy_only=False)
+    return whole if is_text else whole.to_numpy(zero_copy_only=False)

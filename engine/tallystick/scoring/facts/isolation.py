@@ -16,19 +16,17 @@ import numpy as np
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Truths
 from tallystick.records.defects import attempt
-from tallystick.records.rejects import Identity, Reject
+from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import joined
 from tallystick.scoring.facts.batch import FactRows
 
 _Made = TypeVar("_Made")
-Who = Callable[[FactRows, int], Identity]
-"""Says who a row is of, by its position."""
 Check = tuple[Truths, Callable[[int], RecordError]]
 """The rows that break a rule, and the error of one of them by its position."""
 
 
 def isolated(
-    work: Callable[[FactRows], _Made], rows: FactRows, who: Who
+    work: Callable[[FactRows], _Made], rows: FactRows
 ) -> tuple[_Made, FactRows, list[Reject]]:
     """Return the result of work on rows, the rows that it can be done on, and rejects of others.
 
@@ -40,20 +38,19 @@ def isolated(
     if not isinstance(outcome, RecordError):
         return outcome, rows, []
     failing = _failing(work, rows, outcome)
-    rejects = [Reject.of(error, int(row.record[0]), who(row, 0)) for row, error in failing]
+    rejects = [Reject.of(error, int(row.record[0]), row.identity(0)) for row, error in failing]
     remaining = rows.select(~np.isin(rows.record, [reject.line for reject in rejects]))
     return work(remaining), remaining, rejects
 
 
 def judged(
-    checks: Callable[[FactRows], Iterable[Check]], rows: FactRows, who: Who
+    checks: Callable[[FactRows], Iterable[Check]], rows: FactRows
 ) -> tuple[Truths, list[Reject]]:
     """Return which rows break no rule, and rejects of the others.
 
     Args:
         checks: the rules.
         rows: of one type.
-        who: says who a row is of.
     """
     errors, valid = defaultdict[int, list[RecordError]](list), np.ones(len(rows), np.bool_)
     for broken, error_of in checks(rows):
@@ -61,16 +58,16 @@ def judged(
             errors[row].append(error_of(row))
         valid &= ~broken
     return valid, [
-        Reject.of(joined(of_row), int(rows.record[row]), who(rows, row))
+        Reject.of(joined(of_row), int(rows.record[row]), rows.identity(row))
         for row, of_row in errors.items()
     ]
 
 
 def accepted(
-    checks: Callable[[FactRows], Iterable[Check]], rows: FactRows, who: Who
+    checks: Callable[[FactRows], Iterable[Check]], rows: FactRows
 ) -> tuple[FactRows, list[Reject]]:
     """Return the rows that `judged` accepts and does not fail on, and rejects of the others."""
-    (valid, rejects), rows, failed = isolated(lambda some: judged(checks, some, who), rows, who)
+    (valid, rejects), rows, failed = isolated(partial(judged, checks), rows)
     return rows.select(valid), [*rejects, *failed]
 
 

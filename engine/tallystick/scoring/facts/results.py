@@ -21,7 +21,7 @@ from tallystick.io.sources import Chunk
 from tallystick.records.decoding import Decoded, Item
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
-from tallystick.records.rejects import Identity, Reject
+from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundRequirement, BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactBatch, FactRows
@@ -36,9 +36,7 @@ from tallystick.scoring.threshold_snapshots import Thresholds
 Numbered = tuple[int, Decoded]
 """The content of an item, with its number."""
 
-IDENTITY_FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
-"""Fields of results that identify a record, beside its type and line."""
-CODED = ("miner_hotkey", "role", "validator")
+_CODED = ("miner_hotkey", "role", "validator")
 """Fields that repeat: dictionaries of texts, if they are read so, are not spelled out."""
 
 
@@ -56,7 +54,6 @@ class Scoring:
     def __init__(self, rules: BoundRules) -> None:
         """Make nothing yet that is not needed; the rules are those of every epoch."""
         self.rules = rules
-        self._fields = (*IDENTITY_FIELDS, "epoch") if rules.pinned else IDENTITY_FIELDS
 
     def chunk(self, chunk: Chunk) -> ResultTable:
         """Return the results of one chunk.
@@ -112,14 +109,11 @@ class Scoring:
     def extractor(self) -> Extractor:
         """Takes the facts that the rules read."""
         later = ((begin, span.types.values()) for begin, span in self.rules.later)
-        return Extractor(self.rules.types.values(), self._fields, later)
+        return Extractor(self.rules.types.values(), later)
 
     @cached_property
     def _request(self) -> FactsRequest:
-        rules = self.rules
-        return FactsRequest(
-            catalog_of(rules.registry), wanted_by(rules), (*IDENTITY_FIELDS, "validator"), CODED
-        )
+        return FactsRequest(catalog_of(self.rules.registry), wanted_by(self.rules), _CODED)
 
 
 def _met(batch: FactBatch, rules: BoundRules) -> FactBatch:
@@ -146,7 +140,7 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
         rejects += batch.rejects
         work = partial(_scored_rows, rules, own)
         for every in batch.types.values():
-            parts, rows, failed_on = isolated(work, every, identity_at)
+            parts, rows, failed_on = isolated(work, every)
             rejects += failed_on
             scored += parts
             if rules.pinned:
@@ -162,23 +156,12 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
 
 def accepted_by(rules: BoundRules, rows: FactRows) -> tuple[FactRows, list[Reject]]:
     """Return the rows of one type that meet all requirements of rules, and rejects of others."""
-    return accepted(partial(_checks, rules), rows, identity_at)
+    return accepted(partial(_checks, rules), rows)
 
 
 def judged_by(rules: BoundRules, rows: FactRows) -> tuple[Truths, list[Reject]]:
     """Return which rows of one type meet all requirements of rules, and rejects of others."""
-    return judged(partial(_checks, rules), rows, identity_at)
-
-
-def identity_at(rows: FactRows, row: int) -> Identity:
-    """Return the identity of a row, as far as it was read."""
-    task_id = rows.task_id[row].as_py()
-    return Identity(
-        task_id,
-        None if task_id is None else int(rows.miner_uid[row]),
-        rows.miner_hotkey[row].as_py(),
-        rows.validator[row].as_py(),
-    )
+    return judged(partial(_checks, rules), rows)
 
 
 def _checks(rules: BoundRules, rows: FactRows) -> Iterator[Check]:
@@ -217,7 +200,7 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
     names, value = "one of " + ", ".join(sorted(types)), shown(rows.skill_type)
     error = RecordError("unknown-skill-type", "skill_type", value, names)
     lines = enumerate(rows.record.tolist())
-    return [Reject.of(error, line, identity_at(rows, row)) for row, line in lines]
+    return [Reject.of(error, line, rows.identity(row)) for row, line in lines]
 
 
 def _scored_rows(every: BoundRules, rules: BoundRules, rows: FactRows) -> list[ScoredRows]:

@@ -1,81 +1,16 @@
-"""Intervals of exact numbers, and how far two weighted geometric means can be apart."""
+"""Bounds on how far two weighted geometric means can be apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-import attrs
+from tallystick_governance.ranges import ZERO, Interval
 
 _DIGITS = 40
 _OUTWARD = Fraction(1, 10**20)
 """Margin added to each power: exceeds the rounding error of 40-digit Decimal."""
-
-
-@attrs.frozen
-class Interval:
-    """The numbers from ``low`` to ``high``."""
-
-    low: Fraction
-    high: Fraction
-
-    @classmethod
-    def of(cls, low: Fraction | int, high: Fraction | int) -> Interval:
-        """Return the interval between two numbers."""
-        return cls(Fraction(low), Fraction(high))
-
-    @property
-    def is_zero(self) -> bool:
-        """True if the interval is 0 alone."""
-        return not self.low and not self.high
-
-    def __iter__(self) -> Iterator[Fraction]:
-        yield from (self.low, self.high)
-
-    def __add__(self, other: Interval) -> Interval:
-        return Interval(self.low + other.low, self.high + other.high)
-
-    def __sub__(self, other: Interval) -> Interval:
-        return Interval(self.low - other.high, self.high - other.low)
-
-    def __mul__(self, factor: Fraction) -> Interval:
-        return Interval(*sorted((self.low * factor, self.high * factor)))
-
-    @property
-    def inverse(self) -> Interval:
-        """The reciprocals of its numbers, which are above 0."""
-        return Interval(1 / self.high, 1 / self.low)
-
-    def times(self, other: Interval) -> Interval:
-        """Return the products; no number of either is below 0."""
-        return Interval(self.low * other.low, self.high * other.high)
-
-    def power(self, exponent: int) -> Interval:
-        """Return the powers of its numbers, none of which is below 0."""
-        return Interval(self.low**exponent, self.high**exponent)
-
-    def within(self, other: Interval) -> Interval:
-        """Return the intersection; the intervals are known to meet."""
-        return Interval(max(self.low, other.low), min(self.high, other.high))
-
-    def around(self, other: Interval) -> Interval:
-        """Return the smallest interval that holds both."""
-        return Interval(min(self.low, other.low), max(self.high, other.high))
-
-
-def hull(intervals: Iterable[Interval | None]) -> Interval | None:
-    """Return the smallest interval that holds all of some; None with one that is not known."""
-    union: Interval | None = None
-    for interval in intervals:
-        if interval is None:
-            return None
-        union = interval if union is None else union.around(interval)
-    return union
-
-
-ZERO = Interval.of(0, 0)
-ONE = Interval.of(1, 1)
 
 
 def reweighted(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Interval:
