@@ -59,9 +59,8 @@ def check_program(program: Program, case: Case, rows: Sequence[Row]) -> tuple[st
 
 
 def way_of(proposal: Proposal) -> str:
-    """How an arm is computed: by whole numbers or doubles, and whether some rows are settled."""
-    kind = "whole" if proposal.is_whole else "doubles"
-    return f"settled {kind}" if proposal.error else kind
+    """How an arm is computed: by whole numbers, and whether some rows are settled."""
+    return "settled whole" if proposal.error else "whole"
 
 
 def _check_balls(

@@ -116,7 +116,7 @@ TIES = [
         "products of three, as an emission is",
         PRODUCT,
         [(z, NANO // 2, NANO) for z in _ODD[:-1]] + [(2 * NANO - 1, 2 * NANO - 1, NANO // 4)],
-        ("settled doubles",),
+        ("integers",),
     ),
     Sample(
         "a tie in the second arm",
@@ -160,13 +160,6 @@ LIMITS = [
         1 << 62,
         "integers",
         _ends(1 << 62),
-    ),
-    _one(
-        "a large divisor that is proposed",
-        X * 3 / ((1 << 61) - 1),
-        _LARGEST // 2,
-        "settled doubles",
-        _ends(_LARGEST // 2),
     ),
     Sample(
         "a part that wraps where it is not taken",

@@ -2,19 +2,11 @@
 
 Each arm is a ratio n/d of integer polynomials, wanted as nano, rounded half-even once. **Doubles
 propose, whole numbers confirm.** Let q = n · 10⁹ / d and u = 2⁻⁵³. The proposal is the whole number
-nearest to a quotient of doubles, whose error is bounded once, when the program is made:
-
-``whole``
-    n and d fit int64, so that both are exact and few roundings are left: where n · 10⁹ and d are
-    below 2⁵³ there is one, of at most half an ulp of the largest q; else there are four, which
-    together are less than 5u|q|.
-``doubles``
-    d is a number, and n may be larger: each of its terms is a product of doubles. A term of k atoms
-    rounds k conversions, k products and its coefficient, then the terms add up: so the error is at
-    most u · roundings · (the size of n · 10⁹) / d and 2u|q|; two roundings more than there are
-    cover what is of higher order.
-``integers``
-    anything else: the generated function of integers, row by row.
+nearest to a quotient of doubles, whose error is bounded once, when the program is made: n and d fit
+int64, so that both are exact and few roundings are left. Where n · 10⁹ and d are below 2⁵³ there is
+one, of at most half an ulp of the largest q; else there are four, which together are less than
+5u|q|. Of a program in which something does not fit, the generated function of integers decides
+every row.
 
 A row whose quotient is further from every half than the bound is decided. An error of less than
 1/(2d) is none: a quotient that is no tie is at least that far from a half, and a tie is a double.
@@ -40,7 +32,7 @@ from tallystick.formula.condition import Compare, Condition
 from tallystick.formula.integers import compile_integers
 from tallystick.formula.polynomial import ONE, Polynomial, is_constant, scale
 from tallystick.formula.program import Arm, Program
-from tallystick.formula.source import COLUMNS, DOUBLES
+from tallystick.formula.source import COLUMNS
 from tallystick.numbers.nano import NANO, publish
 
 Column = npt.NDArray[np.int64]
@@ -153,13 +145,11 @@ class Proposal:
 
     Attributes:
         source: code for the quotient of every row in doubles, or for the nano themselves.
-        is_whole: whether numerator and denominator are int64; else they are doubles.
         is_divided: whether the code is for a quotient.
         error: the largest error of the quotient, in nano; 0 where no row can be rounded wrongly.
     """
 
     source: str
-    is_whole: bool
     is_divided: bool = False
     error: Fraction = Fraction()
 
@@ -176,30 +166,25 @@ class Proposal:
 def _proposal(arm: Arm) -> Proposal | None:
     """Return the proposal of an arm; None where its error is not small enough."""
     if arm.number is not None:
-        return Proposal(str(publish(arm.number)), is_whole=True)
+        return Proposal(str(publish(arm.number)))
     times, numerator, denominator = _scaled(arm)
     size, divisor = arm.known.size(numerator), arm.known.size(denominator)
-    largest = max(map(abs, arm.bounds())) * NANO
-    whole, fits = size < _INT64, times * size < _INT64
-    if divisor >= _INT64 or not (whole or is_constant(denominator)):
+    if max(size, divisor) >= _INT64:
         return None
-    above = (COLUMNS if whole else DOUBLES).polynomial(scale(numerator, times))
-    if denominator == ONE and fits:
-        return Proposal(above, is_whole=True)
-    if not whole:
-        # a term of k atoms rounds k conversions, k products and its coefficient; then terms add up
-        roundings = len(numerator) + 2 * max(map(len, numerator)) + 2
-        error = _UNIT * roundings * times * size / denominator[()] + 2 * _UNIT * largest
-    elif max(times * size, divisor) < _DOUBLE:
+    above = f"{COLUMNS.polynomial(numerator)} * {float(times)!r}"
+    if times * size < _INT64:
+        above = COLUMNS.polynomial(scale(numerator, times))
+        if denominator == ONE:
+            return Proposal(above)
+    largest = max(map(abs, arm.bounds())) * NANO
+    if max(times * size, divisor) < _DOUBLE:
         error = _UNIT * 2 ** ceil(largest).bit_length() / 2
         error = Fraction(0) if error * 2 * divisor < 1 else error
     else:
         error = 5 * _UNIT * largest
     if error >= _NEAR:
         return None
-    if whole and not fits:
-        above = f"{COLUMNS.polynomial(numerator)} * {float(times)!r}"
-    return Proposal(f"{above} / {COLUMNS.polynomial(denominator)}", whole, True, error)
+    return Proposal(f"{above} / {COLUMNS.polynomial(denominator)}", True, error)
 
 
 def _scaled(arm: Arm) -> tuple[int, Polynomial, Polynomial]:

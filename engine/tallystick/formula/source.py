@@ -31,7 +31,7 @@ class Dialect:
     every: str
     some: str
     choice: str
-    coefficient: Callable[[int], int | float] = int
+    coefficient: Callable[[int], int] = int
 
     def polynomial(self, polynomial: Polynomial) -> str:
         """Return a polynomial."""
@@ -76,5 +76,3 @@ def _wrapped(value: int) -> int:
 
 NUMBERS = Dialect(" and ", " or ", "({1} if {0} else {2})")
 COLUMNS = Dialect(" & ", " | ", "chosen({0}, {1}, {2})", _wrapped)
-DOUBLES = attrs.evolve(COLUMNS, coefficient=float)
-"""Columns of which products are doubles."""

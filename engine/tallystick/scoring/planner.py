@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.errors import UndecidedError
-from tallystick.formula.columns import Column, ColumnProgram, Rows
+from tallystick.formula.columns import Column, ColumnProgram, Rows, Truths
 from tallystick.formula.tree import Node
 from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 from tallystick.numbers.nano import NANO
@@ -139,10 +139,12 @@ class _Step:
     Attributes:
         inputs: the steps whose results it reads.
         compute: how; of the column of a fact its digest; None of a value that is given.
+        value: the value that the result is of, if it is the whole of one.
     """
 
     inputs: tuple[_Step, ...] = ()
     compute: Compute | str | None = None
+    value: Value | None = None
 
 
 class Plan:
@@ -188,7 +190,12 @@ class Plan:
                     if isinstance(step.compute, str):
                         results[step] = facts(step.compute)
                     elif step.compute is not None:
-                        results[step] = step.compute([*map(read, step.inputs)], rows)
+                        try:
+                            results[step] = step.compute([*map(read, step.inputs)], rows)
+                        except UndecidedError as error:
+                            if step.value is None:
+                                raise
+                            raise step.value.undecided(error) from error
                 yield scores.each(read)
 
 
@@ -253,27 +260,34 @@ class _Planner:
         return self._values[value]
 
     def _planned(self, value: Value) -> _Step:
-        inputs, compiled = self._inputs(value.compiled, value), value.compiled
-        if value.applies is None:
-            return self._formula(compiled, inputs, value)
-        holds = self._holds(value.applies)
-        if compiled.program.is_rational:
-            # in all rows, as to take those where it applies costs more
-            formula = self._formula(compiled, inputs, value)
+        inputs, compiled = self._inputs(value), value.compiled
+        if value.applies is not None:
+            # a formula that may be undecided is asked only where it applies
+            inputs = (self._holds(value.applies), *inputs)
+            return self._step(("applied", compiled), inputs, _applied(compiled.columns), value)
+        weights, product = compiled.mean, product_of(compiled)
+        if weights is not None:
+            logs = self._step("logarithms", inputs, lambda columns, _: logarithms(columns))
             return self._step(
-                "where given",
-                (formula, holds),
-                lambda columns, _: np.where(columns[1], columns[0], NANO),
+                ("geometric", weights),
+                (logs, *inputs),
+                lambda columns, _: geometric_means(columns[1:], columns[0], weights),
             )
-        # a formula that may be undecided is asked only where it applies
-        key = ("applied", compiled)
-        return self._step(key, (holds, *inputs), _applied(_telling(value)))
+        if product is not None:
+            return self._product(product, inputs, value)
+        return self._step(("formula", compiled), inputs, compiled.columns, value)
 
-    def _step(self, key: Hashable, inputs: tuple[_Step, ...], compute: Compute | str) -> _Step:
+    def _step(
+        self,
+        key: Hashable,
+        inputs: tuple[_Step, ...],
+        compute: Compute | str,
+        value: Value | None = None,
+    ) -> _Step:
         """Return the step of a result, which is the same for the same key and inputs."""
         whole = (key, inputs)
         if whole not in self._known:
-            self._known[whole] = _Step(inputs, compute)
+            self._known[whole] = _Step(inputs, compute, value)
             self._steps.append(self._known[whole])
         return self._known[whole]
 
@@ -283,34 +297,16 @@ class _Planner:
 
         return self._step(("constant", number), (), compute)
 
-    def _inputs(self, compiled: Compiled, value: Value | None = None) -> tuple[_Step, ...]:
-        """Return the steps of what a tree reads: facts, and inputs of a value."""
-        named = {} if value is None else {read.name: read for read in value.inputs}
+    def _inputs(self, value: Value) -> tuple[_Step, ...]:
+        """Return the steps of the facts and the values that the tree of a value reads."""
+        named = {read.name: read for read in value.inputs}
         return tuple(
             self._fact(node.digest) if node.op == "fact" else self._of(named[str(node.data[0])])
-            for node in compiled.reads
+            for node in value.compiled.reads
         )
 
     def _fact(self, digest: str) -> _Step:
         return self._step(("fact", digest), (), digest)
-
-    def _formula(
-        self, compiled: Compiled, inputs: tuple[_Step, ...], value: Value | None = None
-    ) -> _Step:
-        """Return a tree over facts and the inputs of a value, rounded."""
-        weights = compiled.mean
-        if weights is not None:
-            logs = self._step("logarithms", inputs, lambda columns, _: logarithms(columns))
-            return self._step(
-                ("geometric", weights),
-                (logs, *inputs),
-                lambda columns, _: geometric_means(columns[1:], columns[0], weights),
-            )
-        product = None if value is None else product_of(compiled)
-        if value is not None and product is not None:
-            return self._product(product, inputs, value)
-        compute = compiled.columns if value is None else _telling(value)
-        return self._step(("formula", compiled), inputs, compute)
 
     def _product(self, product: Product, inputs: tuple[_Step, ...], value: Value) -> _Step:
         """Return a product: first the factors in which candidates seldom differ."""
@@ -343,26 +339,17 @@ class _Planner:
             rows_of_inputs = zip(*(column.tolist() for column in columns), strict=True)
             return np.fromiter((Fraction(*function(*row)) for row in rows_of_inputs), object, rows)
 
-        inputs = self._inputs(value.compiled, value)
-        return self._step(("ratio", value.compiled), inputs, compute)
+        return self._step(("ratio", value.compiled), self._inputs(value), compute)
 
     def _holds(self, condition: Compiled) -> _Step:
         """Plan the rows where a condition on facts holds."""
-        truth = self._formula(condition, self._inputs(condition))
-        return self._step("holds", (truth,), lambda columns, _: columns[0] == NANO)
 
+        def compute(columns: list[Any], rows: int) -> Truths:
+            holds: Truths = condition.columns(columns, rows) == NANO
+            return holds
 
-def _telling(value: Value) -> Compute:
-    """Return the formula of a value as a step, whose error says what is undecided."""
-    compute = value.compiled.columns
-
-    def told(columns: list[Any], rows: int) -> Column:
-        try:
-            return compute(columns, rows)
-        except UndecidedError as error:
-            raise value.undecided(error) from error
-
-    return told
+        inputs = tuple(self._fact(node.digest) for node in condition.reads)
+        return self._step(("holds", condition), inputs, compute)
 
 
 def _applied(compute: Compute) -> Compute:
@@ -433,8 +420,6 @@ def product_of(compiled: Compiled) -> Product | None:
         return None
     columns, program = compiled.columns, compiled.program
     error = _ROUNDINGS * float(max(abs(program.low), abs(program.high)) * NANO)
-    if not isinstance(columns, ColumnProgram) or not columns.proposals or error >= _MOST_ERROR:
-        return None
-    if columns.proposals[0].is_whole:
+    if not isinstance(columns, ColumnProgram) or columns.proposals or error >= _MOST_ERROR:
         return None
     return Product(factors, scale * NANO, error, columns)
