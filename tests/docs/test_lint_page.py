@@ -2,16 +2,12 @@
 
 import re
 
-import pytest
 from governance.mutants import REFUSED, UNNOTICED
 from governance.promised import PROMISES
 from manual.page import Page
 from manual.table import rows_of
 
-from tallystick_governance.lint.linting import report
-
 _PAGE = Page.of("docs/lint.md")
-_CORRECTED = ("skills@1.1.0", "skills@1.2.0", "workflow@1.1.0", "workflow@1.2.0")
 _NUMBERS = {8: "eight"}
 _SPAN = re.compile(r"`([^`]+)`")
 
@@ -30,13 +26,6 @@ def test_every_published_defect_is_documented_with_its_figures() -> None:
         )
         for each in PROMISES
     ]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("reference", _CORRECTED)
-def test_what_remains_in_the_corrected_rules_is_silenced_with_a_reason(reference: str) -> None:
-    assert report(reference).findings == ()
-    assert all(each.reason for each in report(reference).silenced)
 
 
 def test_what_nothing_notices_is_listed_with_a_reason() -> None:

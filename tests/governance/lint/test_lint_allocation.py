@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import tallystick
-from tallystick_governance.lint.linting import lint, report_of
+from tallystick_governance.lint.linting import lint
 
 HEAD = """
 [rule_set]
@@ -179,14 +178,3 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 def test_an_allocation_is_told_of(case: str, tmp_path: Path) -> None:
     steps, expected = CASES[case]
     assert found(tmp_path, *steps) == expected
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("version", [pytest.param("1.0.0", marks=pytest.mark.nightly), "1.1.0"])
-def test_the_rule_sets_of_before_forget(version: str) -> None:
-    every = report_of(tallystick.load(f"skills@{version}")).every
-    (forgets,) = (each for each in every if each.code == "weights-forget")
-    assert "at most 5 of a type each round" in forgets.message
-    remembers = report_of(tallystick.load("skills@1.2.0"))
-    assert not remembers.findings
-    assert "weights-forget" not in {each.code for each in remembers.every}

@@ -166,6 +166,8 @@ def test_all_checks_can_be_explained_at_once() -> None:
     found = run("rules", "lint", "--explain", "all", "--json").json()
     assert [each["code"] for each in found] == list(CHECKS)
     assert found[0]["documentation"] == next(iter(CHECKS.values())).documentation
+    comparing = [check for check in CHECKS.values() if check.compare is not None]
+    assert out.count("Asked with --against alone.") == len(comparing) > 0
 
 
 @pytest.mark.parametrize(

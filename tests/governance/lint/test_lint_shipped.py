@@ -58,18 +58,6 @@ def test_what_is_accepted_is_silenced_with_a_reason(reference: str) -> None:
     assert all(len(each.reason.split()) > 4 for each in found.silenced)
 
 
-@pytest.mark.parametrize("version", BOTH)
-def test_e8_the_evidence_gate_never_binds(version: str) -> None:
-    found = of(f"skills@{version}", "gate-never-binds")
-    assert [each.path for each in found] == [
-        f"skill_types.{name}.gates[0]" for name in document(f"skills@{version}")["skill_types"]
-    ]
-    for each in found:
-        assert each.evidence["axis"] == "evidence"
-        assert each.evidence["values_below"] == ["0.000000000"]
-        assert each.evidence["next_value"] == "0.200000000"
-
-
 def test_e20_the_novel_tier_is_out_of_reach_above_two_thirds() -> None:
     found = {each.evidence["threshold"]: each for each in of("skills@1.0.0", "tier-unreachable")}
     assert found.keys() == {"optimised", "novel"}
@@ -82,22 +70,6 @@ def test_e20_the_novel_tier_is_out_of_reach_above_two_thirds() -> None:
     for baseline, reached in (("0.666666667", True), (novel.evidence["baseline"], False)):
         at = scorer.with_thresholds({"declarative": {"baseline": baseline}})
         assert (tier_of(at, "declarative", 1) == novel.evidence["level"]) is reached
-
-
-@pytest.mark.parametrize("version", BOTH)
-def test_e25_one_zero_zeroes_the_composite(version: str) -> None:
-    types = document(f"skills@{version}")["skill_types"]
-    found = {e.evidence["skill_type"]: e for e in of(f"skills@{version}", "axis-zeroes-everything")}
-    assert {name: e.evidence["axes"] for name, e in found.items()} == {
-        name: list(rules["weights"]) for name, rules in types.items()
-    }
-    assert of(f"workflow@{version}", "axis-zeroes-everything") == []
-
-
-def test_e36_the_base_weight_counts_twice() -> None:
-    (found,) = of("skills@1.0.0", "base-weight-counted-twice")
-    assert found.path == "allocation.steps[0].times"
-    assert (found.evidence["ratio"], found.evidence["counted"]) == ("4", "16")
 
 
 @pytest.mark.parametrize("version", BOTH)
@@ -169,12 +141,6 @@ def test_e47_the_cliff_of_success(version: str) -> None:
     assert scores == list(found.evidence["composite"].values())
 
 
-def test_e46_without_a_requirement_a_budget_of_nothing_is_a_cliff() -> None:
-    conditions = [each.evidence["condition"] for each in of("workflow@1.0.0", "cliff")]
-    assert "max_budget_tao = 0" in conditions
-    assert "max_latency_seconds = 0" in conditions
-
-
 def test_e49_doing_nothing_scores() -> None:
     (found,) = of("workflow@1.0.0", "free-points")
     assert found.evidence["quality"] == "0.100000000"
@@ -182,17 +148,3 @@ def test_e49_doing_nothing_scores() -> None:
     record["checks"] |= {"steps_completed": 0, "total_steps": 0}
     quality = tallystick.load("workflow@1.0.0").score(record).quality
     assert str(quality) == found.evidence["quality"]
-
-
-@pytest.mark.parametrize("version", BOTH)
-def test_e51_the_cap_needs_seven_miners(version: str) -> None:
-    (found,) = of(f"workflow@{version}", "cap-infeasible")
-    assert found.evidence["miners"] == 7
-    assert found.evidence["weights_of_fewer"] == "0.900000000"
-
-
-def test_the_window_is_a_cliff_for_every_type() -> None:
-    (found,) = of("skills@1.1.0", "cliff")
-    assert found.path == "axes.efficiency"
-    assert found.evidence["skill_types"] == list(document("skills@1.1.0")["skill_types"])
-    assert found.evidence["composite"] == {"below": "1.000000000", "above": "0.000000000"}

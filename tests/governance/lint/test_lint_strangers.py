@@ -114,54 +114,6 @@ def test_it_is_selected_and_explained_by_its_code(site: Path, rules: Path) -> No
     assert "did you mean 'acme/too-heavy'" in mistyped.err
 
 
-def test_it_is_a_rule_and_a_result_of_sarif(site: Path, rules: Path) -> None:
-    offer(site, STEEP)
-    (log,) = run("rules", "lint", rules, "--sarif").json()["runs"]
-    result = next(each for each in log["results"] if each["ruleId"] == CODE)
-    rule = log["tool"]["driver"]["rules"][result["ruleIndex"]]
-    assert (rule["id"], rule["help"]["text"]) == (CODE, "spread the weights")
-    assert "invocations" not in log
-
-
-def silenced(text: str, figure: str) -> str:
-    return f"""{text}
-[[lint.silence]]
-code = "{CODE}"
-path = "skill_types.workflow"
-reason = "as the subnet voted for"
-figures = {{ weight = {figure} }}
-"""
-
-
-def test_it_is_silenced_up_to_a_figure(site: Path, rules: Path) -> None:
-    offer(site, STEEP)
-    rules.write_text(silenced(SOUND, "0.6"))
-    found = run("rules", "lint", rules, "--json").json()
-    assert CODE in {each["code"] for each in found["silenced"]}
-    assert CODE not in {each["code"] for each in found["findings"]}
-    rules.write_text(silenced(SOUND, "0.55"))
-    outgrown = run("rules", "lint", rules, "--json")
-    assert outgrown.status == 1
-    codes = {each["code"] for each in outgrown.json()["findings"]}
-    assert {CODE, "silence-outgrown"} <= codes
-
-
-def test_a_silence_of_a_lint_that_is_not_installed_is_told(rules: Path) -> None:
-    rules.write_text(silenced(SOUND, "0.6"))
-    found = run("rules", "lint", rules, "--select", "silence-unknown").out
-    assert f"there is no check {CODE} to silence" in found
-
-
-def test_it_is_new_beside_another_rule_set(site: Path, rules: Path, tmp_path: Path) -> None:
-    offer(site, STEEP)
-    old = tmp_path / "old.toml"
-    even = SOUND.replace("success = 0.6, reliability = 0.4", "success = 0.5, reliability = 0.5")
-    assert even != SOUND
-    old.write_text(even)
-    found = run("rules", "lint", rules, "--against", old, "--select", CODE, "--json").json()
-    assert [each["code"] for each in found["findings"]] == [CODE]
-
-
 def test_only_strangers_that_are_allowed_are_asked(
     site: Path, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
