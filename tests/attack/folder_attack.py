@@ -14,32 +14,29 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-import attrs
-
 NAME = "tallystick.toml"
 ROOT, ME, OTHER, GROUP = 0, 61_001, 61_002, 61_003
 IS_ROOT = os.geteuid() == ROOT
 FOLDER_MODES = (0o755, 0o755, 0o755, 0o711, 0o555, 0o2755, 0o775, 0o2775, 0o757, 0o777, 0o1777)
 FILE_MODES = (0o644, 0o644, 0o644, 0o444, 0o664, 0o646, 0o666, 0o466)
-KINDS = ["file", "link", "relative", "second", "way", "own", "dangling", "loop", "pipe", "folder"]
-_CALLER = Path(__file__).with_name("folder_caller.py")
+KINDS = {
+    "file": 40,
+    "link": 8,
+    "relative": 4,
+    "second": 4,
+    "way": 4,
+    "own": 4,
+    "dangling": 2,
+    "loop": 2,
+    "pipe": 2,
+    "folder": 2,
+    "nothing": 10,
+}
+"""Kinds of what stands under the name, and how often each is planted."""
+NOTHING = ("nothing", "")
 
-
-@attrs.frozen
-class Case:
-    """A working folder, and the folders that its user trusts."""
-
-    folder: Path
-    trusted: tuple[Path, ...]
-
-
-@attrs.frozen
-class Answer:
-    """The file that counts, what is read of it, and the files that are ignored."""
-
-    path: str | None
-    text: str
-    ignored: list[str]
+Answer = tuple[str, str]
+"""What a look-up comes to, ``counts``, ``ignored`` or ``nothing``; and the text that counts."""
 
 
 def users() -> tuple[int, ...]:
@@ -47,52 +44,32 @@ def users() -> tuple[int, ...]:
     return (ROOT, ME) if IS_ROOT else (os.geteuid(),)
 
 
-def plant(base: Path, seed: str) -> Case:
-    """Make folders with settings files: a chain of up to four, and one that links lead to."""
+def plant(base: Path, seed: str) -> Path:
+    """Make a working folder with what may be a settings file, and one that links lead to."""
     random = Random(seed)
     top = base / seed.replace(" ", "-")
-    folder, shared, chain = top, top / "shared", list[Path]()
-    for folder in (top, shared):
-        folder.mkdir()
+    shared, folder = top / "shared", top / "folder"
+    for path in (top, shared, folder):
+        path.mkdir()
     _file(random, shared / "target.toml", seed)
     (shared / "again.toml").symlink_to("target.toml")
     (top / "way").symlink_to("shared")
-    folder = top
-    for depth in range(random.randint(1, 4)):
-        folder /= f"d{depth}"
-        folder.mkdir()
-        chain.append(folder)
-        _entry(random, folder, top, f"{seed} {depth}")
-    if random.random() < 0.1:
-        _entry(random, top, top, f"{seed} top")
+    _entry(random, folder, top, seed)
     # from the inside out, as root may do so in folders of others
-    for path in (*reversed(chain), shared, top):
+    for path in (folder, shared, top):
         _own(random, path, FOLDER_MODES)
-    trusted = random.sample([*chain, shared], 1) if random.random() < 0.15 else []
-    return Case(folder, tuple(trusted))
+    return folder
 
 
 def _entry(random: Random, folder: Path, top: Path, text: str) -> None:
     path = folder / NAME
-    kind = random.choices(
-        (
-            "file",
-            "link",
-            "relative",
-            "second",
-            "way",
-            "own",
-            "dangling",
-            "loop",
-            "pipe",
-            "folder",
-            "",
-        ),
-        (40, 8, 4, 4, 4, 4, 2, 2, 2, 2, 28),
-    )[0]
+    (kind,) = random.choices([*KINDS], [*KINDS.values()])
     match kind:
+        case "nothing":
+            return
         case "file":
             _file(random, path, text)
+            return
         case "pipe":
             os.mkfifo(path)
         case "folder":
@@ -102,7 +79,7 @@ def _entry(random: Random, folder: Path, top: Path, text: str) -> None:
             path.symlink_to("own.toml")
         case "relative":
             path.symlink_to(os.path.relpath(top / "shared" / "target.toml", folder))
-        case "link" | "second" | "way" | "dangling" | "loop":
+        case _:
             targets = {
                 "link": top / "shared" / "target.toml",
                 "second": top / "shared" / "again.toml",
@@ -111,8 +88,7 @@ def _entry(random: Random, folder: Path, top: Path, text: str) -> None:
                 "loop": path,
             }
             path.symlink_to(targets[kind])
-    if kind and kind != "file":
-        _give(random, path)
+    _give(random, path)
 
 
 def _file(random: Random, path: Path, text: str) -> None:
@@ -131,20 +107,17 @@ def _give(random: Random, path: Path) -> None:
         os.lchown(path, owner, random.choice((ROOT, ME, GROUP)))
 
 
-def expected(case: Case, user: int) -> Answer:
+def expected(folder: Path, user: int) -> Answer:
     """Return what the rule says of a working folder."""
-    ignored = list[str]()
-    for folder in (case.folder, *case.folder.parents):
-        path = folder / NAME
-        final = _followed(path)
-        if final is None:
-            continue
-        hops = [path] if final == path else [path, final]
-        if _is_second(path) or not all(_is_safe(hop, user, case.trusted) for hop in hops):
-            ignored.append(str(path))
-        elif final.is_file():
-            return Answer(str(path), final.read_text(), ignored)
-    return Answer(None, "", ignored)
+    path = folder / NAME
+    final = _followed(path)
+    if final is None:
+        return NOTHING
+    if _is_second(path) or not all(
+        _is_of(user, each) for hop in (path, final) for each in (hop.parent, hop)
+    ):
+        return "ignored", ""
+    return ("counts", final.read_text()) if final.is_file() else NOTHING
 
 
 def _followed(path: Path) -> Path | None:
@@ -166,10 +139,6 @@ def _is_second(path: Path) -> bool:
     return any(each.is_symlink() for each in (target, *target.parents))
 
 
-def _is_safe(path: Path, user: int, trusted: Sequence[Path]) -> bool:
-    return path.parent in trusted or all(_is_of(user, each) for each in (path.parent, path))
-
-
 def _is_of(user: int, path: Path) -> bool:
     status = path.lstat()
     letters = stat.filemode(status.st_mode)
@@ -177,21 +146,37 @@ def _is_of(user: int, path: Path) -> bool:
     return status.st_uid in (user, ROOT) and is_closed
 
 
-def answers(cases: Sequence[Case], user: int) -> Iterator[Answer]:
+_LOOKER = """
+import json, os, sys
+from pathlib import Path
+from tallystick.io.ownership import look_up
+if os.geteuid() == 0:
+    user = int(sys.argv[1])
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+for line in sys.stdin.read().splitlines():
+    found = look_up(Path(line), "tallystick.toml", 4096)
+    if found is None:
+        print(json.dumps(["nothing", ""]))
+    else:
+        print(json.dumps(["ignored" if found.objection else "counts", found.data.decode()]))
+"""
+
+
+def answers(folders: Sequence[Path], user: int) -> Iterator[Answer]:
     """Yield what the engine finds, looked up by a process of the user."""
-    lines = (json.dumps([str(c.folder), [*map(str, c.trusted)]]) for c in cases)
     found = subprocess.run(
-        [sys.executable, "-W", "error", str(_CALLER), str(user), str(user)],
-        input="\n".join(lines),
+        [sys.executable, "-W", "error", "-c", _LOOKER, str(user)],
+        input="\n".join(map(str, folders)),
         capture_output=True,
         text=True,
         check=False,
     )
     assert found.returncode == 0, found.stderr
     for line in found.stdout.splitlines():
-        file, ignored = json.loads(line)
-        path, text = (None, "") if file is None else file
-        yield Answer(path, text, ignored)
+        outcome, text = json.loads(line)
+        yield outcome, text
 
 
 _WRITER = f"""
@@ -218,21 +203,18 @@ def writable(paths: Sequence[Path]) -> str:
 
 def attack(base: Path, count: int, seed: int) -> dict[str, int]:
     """Compare engine and oracle, and return how many look-ups had which outcome."""
-    outcomes = dict.fromkeys(("counts", "ignored", "both", "nothing"), 0)
-    cases = [plant(base, f"{seed} {number}") for number in range(count)]
+    outcomes = dict.fromkeys(("counts", "ignored", "nothing"), 0)
+    folders = [plant(base, f"{seed} {number}") for number in range(count)]
     counted = list[Path]()
     for user in users():
-        for case, answer in zip(cases, answers(cases, user), strict=True):
-            assert answer == expected(case, user), f"{case}, user {user}"
-            has, lacks = answer.path is not None, bool(answer.ignored)
-            names = {(1, 1): "both", (1, 0): "counts", (0, 1): "ignored", (0, 0): "nothing"}
-            outcomes[names[has, lacks]] += 1
-            if answer.path is not None and not case.trusted:
-                file = Path(answer.path)
-                final = file.resolve()
-                counted += [file.parent, final.parent, final]
+        for folder, answer in zip(folders, answers(folders, user), strict=True):
+            assert answer == expected(folder, user), f"{folder}, user {user}"
+            outcomes[answer[0]] += 1
+            if answer[0] == "counts":
+                final = (folder / NAME).resolve()
+                counted += [folder, final.parent, final]
     if IS_ROOT:
         assert writable(counted) == ""
         # and the other user is one who can write somewhere
-        assert writable([base, *(case.folder for case in cases)]) != ""
+        assert writable([base, *folders]) != ""
     return outcomes

@@ -1,4 +1,4 @@
-"""No settings file of another user counts, in whatever folder it lies, and each is named."""
+"""No settings file of another user counts, in whatever folder it lies, and each is told."""
 
 import os
 import shutil
