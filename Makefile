@@ -136,12 +136,10 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/rounds.py
 	$(BIN)/python tests/benchmarks/history.py --markdown
 	$(BIN)/python tests/benchmarks/state.py
-	$(BIN)/python tests/benchmarks/rules_in_force.py
 	$(BIN)/python tests/benchmarks/population.py
 	$(BIN)/python tests/benchmarks/yuma.py
 	$(BIN)/python tests/benchmarks/consensus.py
 	$(BIN)/python tests/benchmarks/simulation.py
-	$(BIN)/python tests/benchmarks/machines.py
 
 # TALLYSTICK_ATTACK_CASES is the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
 attack: $(TEST) ## Attack with a million lines and ten thousand files. Takes an hour.
