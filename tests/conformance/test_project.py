@@ -216,7 +216,7 @@ def test_the_code_of_a_project_passes_its_own_linter(tmp_path: Path) -> None:
     run(*ruff, "format", "--no-cache", "--check", ".", cwd=folder)
 
 
-@pytest.mark.nightly
+@pytest.mark.process
 def test_a_project_passes_its_own_tests(tmp_path: Path) -> None:
     folder = written(tmp_path / "project", "acme-translation", "acme-translation/translation")
     metadata = tmp_path / "installed" / "acme_translation-0.1.0.dist-info"
