@@ -7,7 +7,6 @@ from cli.command import run
 from examples import fast_rows
 from state.subnet import Record, event, missed, record
 
-from tallystick.errors import TrustError
 from tallystick_state.audit.states_audit import Verdict, audit_states
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state
@@ -131,10 +130,3 @@ def test_registrations_and_flags_are_told(tmp_path: Path) -> None:
     with Ledger.open(a) as ledger:
         ledger.register("hk-7", 7, [PYTHON])
     assert verdict(a, b).reason.startswith("the miner hk-7 is another, or on one side alone")
-
-
-def test_states_of_other_rules_without_a_closed_epoch_are_of_two_networks(tmp_path: Path) -> None:
-    a, b = state(tmp_path, "a"), state(tmp_path, "b", rules="1.2.0")
-    with pytest.raises(TrustError) as caught:
-        verdict(a, b)
-    assert caught.value.code == "other-genesis"

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import attrs
-import jsonschema_rs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +20,6 @@ from generators import SKILL_TYPES, record
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.resources import schema_path
 from tallystick_state.audit.published import ColumnMapping, read_mapping
 from tallystick_state.audit.results_audit import (
     CODES,
@@ -422,12 +420,6 @@ def test_a_bad_mapping_is_told(tmp_path: Path, text: str, told: str) -> None:
         read_mapping(path)
 
 
-def test_the_schema_of_mappings_is_one() -> None:
-    schema = json.loads(schema_path("mapping-1").read_bytes())
-    jsonschema_rs.meta.validate(schema)
-    assert schema["$id"] == "urn:tallystick:schema:mapping-1"
-
-
 def bad_files() -> Iterator[tuple[str, bytes, str]]:
     yield "x.jsonl", b'{"record": 1, "quality": "1"', "x.jsonl:1: found no JSON"
     yield "x.jsonl", b"[1]", "found no JSON object"
@@ -508,32 +500,3 @@ def test_the_command_tells_the_first_and_writes_all(
     assert passed.json()["verdict"] == "within-tolerance"
     for bad in ("-1", "x", "1/3", "nan"):
         assert run(*base, published, "--tolerance", bad).status == 2
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CHANGERS)
-def test_one_wrong_digit_in_a_hundred_thousand_results_is_found(
-    scorer: tallystick.Scorer, tmp_path: Path, name: str
-) -> None:
-    random = Random(6)
-    made = [json.dumps(record(random, random.choice(SKILL_TYPES), valid=True)) for _ in range(500)]
-    source = tmp_path / "records.jsonl"
-    source.write_text("".join(f"{made[n % 500]}\n" for n in range(100_000)), encoding="utf-8")
-    results, published = tmp_path / f"r.{name}", tmp_path / f"p.{name}"
-    receipt = scorer.score_file(source, results)
-    assert receipt.counts.records == 100_000
-    line = next(
-        n for n in range(87_654, 90_000) if scorer.score(made[n % 500]).emission not in (None, 0)
-    )
-    CHANGERS[name](results, published, line - receipt_rejects(results, line), "emission", plus)
-    found, told = Audit(scorer, source, tmp_path).of(published)
-    assert [(each.code, each.record, each.field, each.distance) for each in told] == [
-        ("other-value", line + 1, "emission", ONE_NANO)
-    ]
-    assert found.equal == receipt.counts.scored + receipt.counts.missed - 1
-
-
-def receipt_rejects(results: Path, line: int) -> int:
-    """How many of the first lines were rejected."""
-    rejects = results.with_name(f"{results.name}.rejects.jsonl").read_text().splitlines()
-    return sum(json.loads(each)["line"] <= line for each in rejects)

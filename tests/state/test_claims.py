@@ -21,7 +21,7 @@ from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.rules.reading import read_text
 from tallystick_state.authority import OPERATOR
-from tallystick_state.claims import AllowedValidators, Claim, Rank
+from tallystick_state.claims import AllowedValidators, Rank
 from tallystick_state.entries import CloseEpoch, Register, begin
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog
@@ -443,12 +443,6 @@ def test_a_limit_of_nothing_is_refused(key: str, tmp_path: Path) -> None:
     line = next(line for line in text.splitlines() if line.startswith(f"{key} ="))
     with pytest.raises(RuleSetError, match=key):
         read_text(text.replace(line, f"{key} = 0"), tmp_path / "none.toml", installed())
-
-
-def test_a_claim_says_whether_it_is_final() -> None:
-    found = Claim(1, StateEvent("v", "h", "t", "x", 0, 0), Rank.OWN, None, 2)
-    assert [found.is_final(epoch) for epoch in (2, 3)] == [False, True]
-    assert Rank.IMPORTED < Rank.ACCEPTED < Rank.OWN
 
 
 @pytest.mark.parametrize("first", [Rank.OWN, Rank.IMPORTED])

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from rules.documents import with_section
 from state.random_epochs import (
     EPOCH,
-    FLOOR,
     NANO,
     TYPES,
     Events,
@@ -73,18 +72,6 @@ def test_as_corrected_a_perfect_miner_rises_to_one(all_rules: dict[str, StateRul
 SEEDS = st.integers(0, 10**6)
 
 
-@given(seed=SEEDS, shuffle=st.randoms())
-def test_the_order_of_events_does_not_matter(
-    all_rules: dict[str, StateRules], seed: int, shuffle: random.Random
-) -> None:
-    for name in SKILLS:
-        state, events, pinned = random_epoch(seed, all_rules[name])
-        others = events.copy()
-        shuffle.shuffle(others)
-        expected = close_epoch(state, events, all_rules[name], pinned)
-        assert close_epoch(state, others, all_rules[name], pinned) == expected
-
-
 @given(seed=SEEDS, rng=st.randoms())
 def test_events_may_come_later_one_by_one(
     all_rules: dict[str, StateRules], seed: int, rng: random.Random
@@ -110,30 +97,9 @@ def parts(event: StateEvent, rng: random.Random) -> Events:
 
 
 @given(seed=SEEDS)
-def test_a_reputation_stays_within_floor_and_ceiling(
-    all_rules: dict[str, StateRules], seed: int
-) -> None:
-    for name in SKILLS:
-        state, events, pinned = random_epoch(seed, all_rules[name])
-        after = close_epoch(state, events, all_rules[name], pinned)
-        found = [each for miner in after.miners.values() for each in miner.reputation.values()]
-        assert FLOOR <= min(found) <= max(found) <= NANO
-
-
-@given(seed=SEEDS)
 def test_an_empty_epoch_changes_nothing_but_its_number(rules: StateRules, seed: int) -> None:
     state = random_state(random.Random(seed), rules, EPOCH)
     assert close_epoch(state, [], rules, {}) == attrs.evolve(state, epoch=EPOCH + 1)
-
-
-@given(seed=SEEDS)
-def test_who_has_no_event_is_left_alone(rules: StateRules, seed: int) -> None:
-    state, events, pinned = random_epoch(seed, rules)
-    about = {(each.hotkey, each.skill_type) for each in events}
-    after = close_epoch(state, events, rules, pinned)
-    for hotkey, miner in state.miners.items():
-        for name in {name for name in TYPES if (hotkey, name) not in about}:
-            assert after.miners[hotkey].reputation[name] == miner.reputation[name]
 
 
 def test_a_closing_leaves_what_it_was_given(rules: StateRules) -> None:
@@ -168,64 +134,6 @@ def after_one(rules: StateRules, events: Events, pinned: ThresholdSnapshot | Non
 
 def said(*events: str, task: str = "t", epoch: int = EPOCH, validator: str = "v") -> StateEvent:
     return StateEvent(validator, "a", TYPES[0], task, 1, epoch, events)
-
-
-def test_a_delta_is_taken_on_the_reputation_that_the_round_was_pinned_to(
-    all_rules: dict[str, StateRules],
-) -> None:
-    rules, events = all_rules["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
-    assert after_one(rules, events, {3: one_miner(rules, 400_000_000, 3)}) == "0.780000000"
-    assert after_one(rules, events, {3: one_miner(rules, 200_000_000, 3)}) == "0.790000000"
-
-
-def test_who_was_not_there_yet_had_the_initial_reputation(all_rules: dict[str, StateRules]) -> None:
-    rules, events = all_rules["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
-    other_type = MinerEntry("a", 0, TYPES[1:], {TYPES[1]: NANO})
-    assert after_one(rules, events, {3: State(3, {}, {})}) == "0.775000000"
-    assert after_one(rules, events, {3: State(3, {"a": other_type}, {})}) == "0.775000000"
-
-
-def test_a_late_event_joins_its_record(all_rules: dict[str, StateRules]) -> None:
-    rules, record = all_rules["skills@1.1.0"], said("consensus_pass")
-    together = [record, late(record, "rerun_fail", 1)]
-    assert after_one(rules, together) == after_one(rules, [said("consensus_pass", "rerun_fail")])
-    assert after_one(rules, together) == "0.778000000"
-
-
-def test_a_late_event_without_a_record_is_a_record(all_rules: dict[str, StateRules]) -> None:
-    rules, record = all_rules["skills@1.1.0"], said("consensus_pass")
-    other = [record, late(said(task="u"), "rerun_fail", 1)]
-    assert after_one(rules, other) == "0.789000000"
-    twice = [*other, late(said(task="u"), "rerun_pass", 2)]
-    assert after_one(rules, twice) == "0.790000000"
-
-
-def test_the_same_task_in_another_round_or_epoch_is_another_record(
-    all_rules: dict[str, StateRules],
-) -> None:
-    rules, record = all_rules["skills@1.1.0"], said("consensus_pass")
-    pinned = {3: one_miner(rules, 800_000_000, 3)}
-    for other in ({"round": 2}, {"epoch": 3}):
-        event = late(replace(record, **other), "rerun_fail", 1)
-        assert after_one(rules, [record, event], pinned) == "0.789000000"
-
-
-def test_a_missed_deadline_is_no_record_of_the_mean(all_rules: dict[str, StateRules]) -> None:
-    missed = said("missed_deadline", task="u")
-    for name, expected in (("skills@1.0.0", "0.722000000"), ("skills@1.1.0", "0.802000000")):
-        rules, passed = all_rules[name], said("consensus_pass")
-        assert after_one(rules, [passed, missed]) == after_one(rules, [passed]) == expected
-        assert after_one(rules, [missed]) == "0.800000000"
-
-
-def test_a_validator_of_many_records_outweighs_only_in_the_flat_mean(
-    all_rules: dict[str, StateRules],
-) -> None:
-    many = [said("consensus_pass", task=str(task)) for task in range(9)]
-    one = said("digest_mismatch", validator="w")
-    # (9 · 0.02 − 0.4) / 10 and (0.02 − 0.4) / 2
-    assert after_one(all_rules["skills@1.0.0"], [*many, one]) == "0.717800000"
-    assert after_one(all_rules["skills@1.1.0"], [*many, one]) == "0.781000000"
 
 
 # ---------------------------------------------------------------------------------------- steps

@@ -106,21 +106,6 @@ def test_a_place_is_settled_as_an_epoch_closes_and_outlives_a_restart(tmp_path: 
         assert (digest_of(copy), carried(copy)) == (whole, columns_of(*HOLDERS[-1]))
 
 
-def test_no_order_of_records_within_an_epoch_shows(tmp_path: Path) -> None:
-    digests = set()
-    for place in ("in-order", "newest-first"):
-        with begun(tmp_path / f"{place}.db") as ledger:
-            for epoch in range(len(HISTORY) // 2):
-                rounds = [2 * epoch, 2 * epoch + 1]
-                lines = [r for n in rounds for r in records(n, epoch, HISTORY[n])]
-                lines = lines if place == "in-order" else lines[::-1]
-                ledger.import_events(written(tmp_path / "lines.jsonl", lines))
-                ledger.close_epoch()
-                assert carried(ledger) == columns_of(*HOLDERS[rounds[-1]])
-            digests.add(digest_of(ledger))
-    assert len(digests) == 1
-
-
 def test_a_late_record_takes_no_place_of_then(tmp_path: Path) -> None:
     with begun(tmp_path / "s.db") as ledger:
         fed(ledger, [0, 1])

@@ -27,7 +27,6 @@ from tallystick_state.groups import (
     candidate_pool,
     draw_ticket,
     is_ejected,
-    is_selectable,
     select_group,
 )
 from tallystick_state.model import MinerEntry, State
@@ -103,24 +102,10 @@ def test_a_group_is_the_one_of_the_oracle(
     assert list(group.primaries) == wanted.primaries
     assert list(group.auditors) == wanted.auditors
     assert [h for h in pool if h not in group.primaries] == wanted.auditor_pool
+    assert group.consensus == (len(group.primaries + group.auditors) >= 3)
 
 
 # ------------------------------------------------------------------------------------ the pool
-
-
-@pytest.mark.parametrize(
-    ("candidate", "expected"),
-    [
-        (Candidate("a", Fraction("0.2")), True),
-        (Candidate("a", Fraction("0.199999999")), False),
-        (Candidate("a", Fraction(1), flags=2), True),
-        (Candidate("a", Fraction(1), flags=3), False),
-        (Candidate("a", Fraction(1), declared=False), False),
-        (Candidate("a", Fraction(1), slot=False), False),
-    ],
-)
-def test_a_miner_is_selectable(candidate: Candidate, expected: bool) -> None:
-    assert is_selectable(rules(), miner(3, candidate), TYPE) is expected
 
 
 def test_a_rule_set_without_collusion_ejects_nobody() -> None:
@@ -130,78 +115,6 @@ def test_a_rule_set_without_collusion_ejects_nobody() -> None:
     flagged = miner(1, Candidate("a", Fraction(1), flags=99))
     assert is_ejected(here, flagged)
     assert not is_ejected(may_fail, flagged)
-
-
-def test_equal_reputations_go_by_code_points_of_the_hotkey() -> None:
-    hotkeys = ["z", "Z", "é", "\uffff", "\U0001f511"]
-    found = candidate_pool(state([Candidate(h, Fraction(1)) for h in hotkeys]), TYPE, rules(), 1)
-    assert found == ("Z", "z", "é", "\uffff", "\U0001f511")
-
-
-def test_equal_reputations_go_by_the_digest_of_round_and_hotkey_where_the_rule_set_says_so() -> (
-    None
-):
-    def digest(hotkey: str, number: int) -> bytes:
-        return hashlib.sha256(number.to_bytes(8, "big") + hotkey.encode()).digest()
-
-    everyone = state(equals(9))
-    for number in (0, 1, 2**31 - 1):
-        wanted = sorted(everyone.miners, key=lambda hotkey: digest(hotkey, number))
-        assert list(candidate_pool(everyone, TYPE, rules(CORRECTED), number)) == wanted
-
-
-@given(CANDIDATES, NAMES, DISPATCHES, st.randoms(use_true_random=False))
-def test_a_group_is_free_of_the_order_of_miners(
-    candidates: list[Candidate], name: str, dispatch: tuple[int, str], random: st.DataObject
-) -> None:
-    shuffled = list(candidates)
-    random.shuffle(shuffled)
-    assert select(shuffled, name, dispatch) == select(candidates, name, dispatch)
-
-
-@given(CANDIDATES, NAMES, DISPATCHES, st.sampled_from(["ejected", "undeclared", "no slot"]))
-def test_a_miner_outside_the_pool_changes_nothing(
-    candidates: list[Candidate], name: str, dispatch: tuple[int, str], why: str
-) -> None:
-    outsider = Candidate(
-        "outsider",
-        Fraction(1),
-        flags=3 if why == "ejected" else 0,
-        declared=why != "undeclared",
-        slot=why != "no slot",
-        streak=4,
-    )
-    assert select([*candidates, outsider], name, dispatch) == select(candidates, name, dispatch)
-
-
-@given(CANDIDATES, NAMES, DISPATCHES)
-def test_nobody_is_in_a_group_twice(
-    candidates: list[Candidate], name: str, dispatch: tuple[int, str]
-) -> None:
-    group = select(candidates, name, dispatch)
-    members = group.primaries + group.auditors
-    assert len(set(members)) == len(members)
-    assert group.consensus == (len(members) >= 3)
-
-
-@pytest.mark.parametrize(
-    ("many", "primaries", "auditors", "consensus"),
-    [
-        (0, 0, 0, False),
-        (1, 1, 0, False),
-        (2, 2, 0, False),
-        (3, 3, 0, True),
-        (4, 3, 1, True),
-        (5, 3, 2, True),
-        (6, 3, 2, True),
-    ],
-)
-def test_a_short_pool_serves_primaries_first(
-    many: int, primaries: int, auditors: int, consensus: bool
-) -> None:
-    group = select(equals(many))
-    assert (len(group.primaries), len(group.auditors)) == (primaries, auditors)
-    assert group.consensus is consensus
 
 
 # ------------------------------------------------------------------------------------ the draw
@@ -252,36 +165,6 @@ def test_the_draw_is_uniform() -> None:
     assert all(460 <= times <= 740 for times in pairs.values()), pairs
 
 
-def test_the_draw_is_uniform_in_the_order_of_slots() -> None:
-    everyone = equals(6)
-    first = Counter(select(everyone, dispatch=(n, "seed")).auditors[0] for n in range(3000))
-    assert len(first) == 3
-    assert all(840 <= times <= 1160 for times in first.values()), first
-
-
-@given(st.lists(REPUTATIONS, min_size=6, max_size=6), DISPATCHES)
-def test_the_draw_is_free_of_reputations(
-    reputations: list[Fraction], dispatch: tuple[int, str]
-) -> None:
-    top = equals(3, "1", "top")
-    rest = equals(6, "0.5")
-    below_one = [min(max(each, Fraction("0.2")), Fraction("0.9")) for each in reputations]
-    changed = [Candidate(c.hotkey, each) for c, each in zip(rest, below_one, strict=True)]
-    assert select(top + changed, dispatch=dispatch) == select(top + rest, dispatch=dispatch)
-
-
-@pytest.mark.parametrize("change", ["round", "seed", "type"])
-def test_another_round_seed_or_type_is_another_draw(change: str) -> None:
-    hotkeys = [f"hk{number}" for number in range(50)]
-    draws = set()
-    for n in range(5):
-        round_, seed, name = n * (change == "round"), "s" * n * (change == "seed"), "t"
-        skill_type = name * (1 + n * (change == "type"))
-        ticket = {h: draw_ticket(h, skill_type, round=round_, seed=seed) for h in hotkeys}
-        draws.add(tuple(sorted(hotkeys, key=ticket.__getitem__)))
-    assert len(draws) == 5
-
-
 @pytest.mark.parametrize("number", [-1, 2**64])
 def test_a_round_that_no_record_can_have_is_refused(number: int) -> None:
     with pytest.raises(StateError, match=rf"found the round {number}, expected a whole number"):
@@ -329,47 +212,6 @@ def test_auditors_of_three_rounds_take_the_slots_of_the_lowest_primaries(
     assert select(miners, PUBLISHED).primaries == ("hk0", "hk1", "hk2")
 
 
-def test_a_demoted_primary_can_be_drawn_as_auditor() -> None:
-    assert set(select(ladder(5, {4: 3}), CORRECTED).auditors) == {"hk2", "hk3"}
-
-
-def test_who_is_not_in_the_pool_is_not_promoted() -> None:
-    miners = [*ladder(4), Candidate("low", Fraction("0.1"), streak=9)]
-    assert select(miners, CORRECTED).primaries == ("hk0", "hk1", "hk2")
-
-
-def test_the_second_auditor_slot_is_of_one_below_the_minimum() -> None:
-    miners = [*ladder(8), *equals(4, "0.199999999", "low")]
-    drawn = set()
-    for number in range(60):
-        first, second = select(miners, CORRECTED, (number, "seed")).auditors
-        assert first.startswith("hk")
-        assert second.startswith("low")
-        drawn.add(second)
-    assert drawn == {"low00", "low01", "low02", "low03"}
-
-
-def test_the_filter_wins_where_there_is_no_recovery() -> None:
-    miners = [*ladder(8), *equals(4, "0.1", "low")]
-    assert all(hotkey.startswith("hk") for hotkey in select(miners, PUBLISHED).auditors)
-
-
-def test_recovery_leaves_the_other_slot_to_who_would_be_first() -> None:
-    miners = ladder(8)
-    without = select(miners, CORRECTED).auditors
-    with_one = select([*miners, Candidate("low", Fraction("0.1"))], CORRECTED).auditors
-    assert with_one == (without[0], "low")
-
-
-@pytest.mark.parametrize("many", [0, 2, 3])
-def test_recovery_comes_last_where_the_pool_is_short(many: int) -> None:
-    group = select([*ladder(many), *equals(2, "0.1", "low")], CORRECTED)
-    assert len(group.primaries) == many
-    assert len(group.auditors) == 1
-    assert group.auditors[0].startswith("low")
-    assert group.consensus is (many + 1 >= 3)
-
-
 def test_the_recovery_slot_is_where_the_rule_set_says() -> None:
     here = rules(CORRECTED)
     recovery = attrs.evolve(here.groups.recovery, auditor_slot=1)
@@ -381,34 +223,7 @@ def test_the_recovery_slot_is_where_the_rule_set_says() -> None:
     assert len(group.auditors) == 3
 
 
-@pytest.mark.parametrize("why", [{"flags": 3}, {"declared": False}, {"slot": False}])
-def test_who_is_not_eligible_does_not_recover(why: dict[str, int]) -> None:
-    miners = [*ladder(5), Candidate("low", Fraction("0.1"), **why)]
-    assert "low" not in select(miners, CORRECTED).auditors
-
-
 # -------------------------------------------------------------------------------------- streaks
-
-
-@pytest.mark.parametrize(
-    ("roles", "streak"),
-    [
-        ([], 0),
-        ([(1, "auditor")], 1),
-        ([(1, "primary")], 0),
-        ([(9, "auditor"), (7, "auditor"), (2, "auditor")], 3),
-        ([(9, "auditor"), (7, "primary"), (2, "auditor")], 1),
-        ([(9, "primary"), (7, "auditor")], 0),
-        ([(9, "auditor"), (9, "auditor"), (8, "auditor")], 2),
-        ([(9, "auditor"), (9, "primary"), (8, "auditor")], 0),
-        ([(9, "auditor"), (8, "auditor"), (8, "primary"), (7, "auditor")], 1),
-        ([(1, "auditor"), (0, "auditor")], 2),
-        ([(1, "auditor"), (0, "primary")], 1),
-    ],
-)
-def test_a_streak_counts_rounds_as_auditor_only(roles: list, streak: int) -> None:
-    assert auditor_streak(roles) == streak
-    assert auditor_streak(reversed(roles)) == streak
 
 
 ROLES = st.lists(st.tuples(st.integers(0, 6), st.sampled_from(["primary", "auditor"])), max_size=12)

@@ -11,7 +11,6 @@ from typing import Any
 import attrs
 import jsonschema
 import pytest
-import rfc8785
 from examples import examples
 from generators import SKILL_TYPES, lines
 from generators import record as generated
@@ -193,11 +192,6 @@ def test_without_a_consensus_there_is_no_event_of_it(scorer: tallystick.Scorer, 
     assert state_event(scorer, row).events == ()
 
 
-def test_events_that_repeat_stay(scorer: tallystick.Scorer) -> None:
-    found = state_event(scorer, example(consensus=None, events=["rerun_pass", "rerun_pass"]))
-    assert found.events == ("rerun_pass", "rerun_pass")
-
-
 def test_a_missed_deadline_without_a_submission_has_no_quality(scorer: tallystick.Scorer) -> None:
     row = example(events=["missed_deadline"])
     full = state_event(scorer, row)
@@ -255,35 +249,6 @@ def test_the_digest_is_of_the_rfc_8785_form_of_the_record(scorer: tallystick.Sco
         '"task_id":"caf\u00e9","validator":"5V"}'
     )
     assert state_event(scorer, row).record == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [(1.0, "1"), (1e-6, "0.000001"), (1e-7, "1e-7"), (12345.0, "12345"), (1e5 + 0.5, "100000.5")],
-)
-def test_numbers_of_a_digest_are_written_as_rfc_8785_has_them(
-    scorer: tallystick.Scorer, number: float, written: str
-) -> None:
-    row = example()
-    row["task"] |= {"t_min_s": 0, "deadline_s": 999_999}
-    row["task"]["t_min_s"] = number
-    clean = json.loads(json.dumps(row))
-    assert rfc8785.dumps(number).decode() == written
-    text = rfc8785.dumps(clean)
-    assert f'"t_min_s":{written}'.encode() in text
-    assert state_event(scorer, row).record == f"sha256:{hashlib.sha256(text).hexdigest()}"
-
-
-def test_keys_of_a_digest_are_sorted_by_utf_16() -> None:
-    scorer = tallystick.load("workflow@1.0.0")
-    row = generated(Random(1), "workflow")
-    row["submission"]["error_handling"] = {"\uffff": {}, "\U00010000": {}, "a": {}}
-    text = json.dumps(row, ensure_ascii=False, sort_keys=True)
-    assert text.index("\uffff") < text.index("\U00010000")
-    canonical = rfc8785.dumps(row).decode()
-    assert canonical.index("\uffff") > canonical.index("\U00010000")
-    wanted = f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
-    assert state_event(scorer, row).record == wanted
 
 
 def spellings(row: Row) -> Iterator[bytes]:
@@ -410,14 +375,6 @@ def test_a_late_event_is_an_event(scorer: tallystick.Scorer) -> None:
     assert not found.is_record
 
 
-def test_every_event_of_a_record_may_come_late_for_every_type(scorer: tallystick.Scorer) -> None:
-    common = json.loads(schema_path("record-1").read_bytes())["$defs"]
-    for event in common["events"]["items"]["enum"]:
-        for skill_type in SKILLS:
-            found = state_event(scorer, EVENT | {"event": event, "skill_type": skill_type})
-            assert (found.events, found.skill_type, found.missed) == ((event,), skill_type, False)
-
-
 def test_lines_keep_their_numbers_in_mixed_files(scorer: tallystick.Scorer, tmp_path: Path) -> None:
     random, rows = Random(4), list[object]()
     for number in range(500):
@@ -438,12 +395,6 @@ def test_lines_keep_their_numbers_in_mixed_files(scorer: tallystick.Scorer, tmp_
 
 def _is_good(row: object) -> bool:
     return isinstance(row, dict) and row.get("round", -1) >= 0 and row.get("role") != "x"
-
-
-def test_late_events_alone_make_a_file(scorer: tallystick.Scorer, tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
-    path.write_bytes(dumped(EVENT)[0])
-    assert [one.id for _, one in whole(path, scorer).events] == ["rerun-17"]
 
 
 @pytest.mark.parametrize(

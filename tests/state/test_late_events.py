@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from examples import fast_rows
-from oracle.consensus import WEIGHTS
-from state.chronicle import digest_of
 from state.subnet import Record, event, in_nano, missed, record, written
 
 from tallystick_state.ledger import Ledger
@@ -47,40 +44,6 @@ def after(ledger: Ledger, folder: Path, *lines: Record) -> int:
     fed(ledger, folder, *lines)
     ledger.close_epoch()
     return reputation(ledger)
-
-
-@pytest.mark.parametrize(
-    ("consensus", "expected"),
-    [
-        (1.0, 452_000_000),  # 0.9 · 0.5 + 0.1 · 0.02
-        (0.7, 452_000_000),
-        (0.699999999, 450_000_000),
-        (0.4, 450_000_000),
-        (0.399999999, 447_500_000),  # 0.45 + 0.1 · (0.475 − 0.5)
-        (None, 450_000_000),  # no event, yet a record of the mean
-    ],
-)
-def test_consensus_bands(
-    ledger: Ledger, tmp_path: Path, consensus: float | None, expected: int
-) -> None:
-    assert after(ledger, tmp_path, record("t1", consensus=consensus)) == expected
-
-
-@pytest.mark.parametrize(
-    ("findings_recall", "rest", "expected"),
-    [
-        (1, 1, 452_000_000),
-        (0, 1, 452_000_000),
-        (1, 0.142857143, 450_000_000),
-        (0, 0.5, 447_500_000),
-    ],
-)
-def test_consensus_as_seven_components(
-    ledger: Ledger, tmp_path: Path, findings_recall: float, rest: float, expected: int
-) -> None:
-    """0.3 · recall + 0.7 · the rest: 1, 0.7, just above 0.4, and 0.35."""
-    components = dict.fromkeys(WEIGHTS, rest) | {"findings_recall": findings_recall}
-    assert after(ledger, tmp_path, record("t1") | {"consensus": components}) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,13 +118,6 @@ def test_the_mean_is_over_records_or_over_validators(
     assert after(corrected, tmp_path, *lines) == 499_750_000  # (0.02 − 0.025) / 2
 
 
-def test_types_do_not_touch_each_other(ledger: Ledger, tmp_path: Path) -> None:
-    assert (
-        after(ledger, tmp_path, record("t1", skill_type="mcp_server", consensus=0.1)) == 5 * 10**8
-    )
-    assert reputation(ledger, skill_type="mcp_server") == 447_500_000
-
-
 def pinned_scores(ledger: Ledger, folder: Path, line: Record) -> dict[str, int]:
     rounds, _ = ledger.close_round(written(folder / "round.jsonl", [line]))
     return in_nano(rounds[0].scores)
@@ -217,35 +173,3 @@ def test_a_flag_in_a_record_counts_as_one_that_came_alone(ledger: Ledger, tmp_pa
     fed(ledger, tmp_path, record("t1", events=["collusion_flag"]))
     with ledger.queries() as queries:
         assert queries.state.miners["hk-1"].flags == 1
-
-
-def test_an_epoch_without_records_moves_no_reputation(ledger: Ledger) -> None:
-    before = digest_of(ledger)
-    ledger.close_epoch()
-    assert reputation(ledger) == 500_000_000
-    assert digest_of(ledger) != before
-
-
-def trajectory(folder: Path, name: str, epochs: int) -> list[int]:
-    """The reputations of a miner with one passing record in every epoch (E26)."""
-    found: list[int] = []
-    with begun(folder, name) as ledger:
-        for epoch in range(epochs):
-            line: dict[str, Any] = record(f"t{epoch}", round=epoch, epoch=epoch)
-            found.append(after(ledger, folder, line))
-    return found
-
-
-@pytest.mark.nightly
-def test_the_printed_damping_drives_a_perfect_miner_to_the_floor(tmp_path: Path) -> None:
-    found = trajectory(tmp_path, "skills@1.0.0", 30)
-    assert found[8] > 200_000_000 > found[9] == 187_365_652
-    assert found[25] > 50_000_000
-    assert set(found[26:]) == {50_000_000}
-
-
-@pytest.mark.nightly
-def test_the_corrected_damping_takes_a_perfect_miner_to_the_top(tmp_path: Path) -> None:
-    found = trajectory(tmp_path, "skills@1.1.0", 252)
-    assert found == [min(10**9, 500_000_000 + 2_000_000 * (n + 1)) for n in range(252)]
-    assert found[248] < found[249] == 10**9

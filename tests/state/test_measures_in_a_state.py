@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from oracle.decimals import published
 from scoring import parcels
 from scoring.parcels import EPOCHS, GROUPS, TEXT, expected, missed, parcel
-from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.subnet import Record, written
 
@@ -21,9 +20,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_state import views
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
-from tallystick_state.replay import verify
 from tallystick_state.step_roots import result_row
-from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 
@@ -80,24 +77,6 @@ def test_a_state_keeps_measures_and_groups(
         assert event.group == record["track"]
         assert event.measures == {n: text for n, text in wanted.items() if text is not None}
         assert (event.quality, event.emission) == (None, None)
-
-
-def test_the_order_of_arrival_does_not_matter_and_a_state_comes_back(
-    rules: tuple[Path, Scorer], tmp_path: Path
-) -> None:
-    lines, digests = records(), set()
-    for number, order in enumerate((lines, lines[::-1])):
-        with begun(str(tmp_path / f"{number}.db"), rules) as ledger:
-            ledger.import_events(written(tmp_path / f"{number}.jsonl", order))
-            ledger.close_epoch()
-            digests.add(digest_of(ledger))
-            verify(ledger)
-            export_state(ledger, tmp_path / f"{number}.export")
-    again = str(tmp_path / "again.db")
-    import_state(tmp_path / "0.export", again, registry=rules[1].registry)
-    with Ledger.open(again, registry=rules[1].registry) as ledger:
-        digests.add(digest_of(ledger))
-    assert len(digests) == 1
 
 
 def test_an_event_comes_back_from_its_line_and_from_its_row() -> None:

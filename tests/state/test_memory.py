@@ -1,7 +1,7 @@
 """Weights with a memory: averages that outlive their round, against a simulation in fractions."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -11,9 +11,8 @@ import pytest
 from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
 from oracle.weights import Task, averaged, blended, round_mean, weights
-from state.chronicle import digest_of
 from state.databases import database, server, where
-from state.subnet import Record, missed, record, written
+from state.subnet import Record, missed, record
 from state.test_workflow_state import task
 
 import tallystick
@@ -161,41 +160,6 @@ def test_who_was_drawn_once_keeps_a_weight(tmp_path: Path) -> None:
     import_state(tmp_path / "state.jsonl", tmp_path / "copy.db")
     with Ledger.open(tmp_path / "copy.db") as copy:
         assert weights_of(copy) == before
-
-
-def in_order(rounds: Sequence[Drawn]) -> list[list[Record]]:
-    return [[*each.records] for each in rounds]
-
-
-def newest_first(rounds: Sequence[Drawn]) -> list[list[Record]]:
-    return [[*reversed(each.records)] for each in reversed(rounds)]
-
-
-def all_at_once(rounds: Sequence[Drawn]) -> list[list[Record]]:
-    every = [line for each in rounds for line in each.records]
-    random.Random(3).shuffle(every)
-    return [every]
-
-
-@pytest.mark.nightly
-def test_three_orders_of_feeding_have_one_digest(where: str, tmp_path: Path) -> None:
-    """One of them on the store of the fixture, SQLite or PostgreSQL."""
-    told = history(2, 12, 12)
-    digests, carries = set[str](), set[str]()
-    for place, order in zip(
-        (where, tmp_path / "newest.db", tmp_path / "once.db"),
-        (in_order, newest_first, all_at_once),
-        strict=True,
-    ):
-        with begun(place, miners=12) as ledger:
-            for epoch in range(EPOCHS):
-                for lines in order([each for each in told if each.epoch == epoch]):
-                    ledger.import_events(written(tmp_path / "lines.jsonl", lines))
-                ledger.close_epoch()
-            digests.add(digest_of(ledger))
-            carries.add(str(sorted(carry_of(ledger).items())))
-    assert len(digests) == len(carries) == 1
-    assert len(carries.pop()) > 100
 
 
 def test_a_late_record_moves_the_average_of_the_epoch_that_counts_it(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from oracle.decimals import count, published, text
 from oracle.emissions import BASE_WEIGHTS
 from state.steps import round_steps, with_steps
@@ -110,55 +109,6 @@ def test_a_round_score_is_the_weighted_mean_rounded_once(
     assert {hotkey: to_text(nano) for hotkey, nano in scores.items()} == wanted
 
 
-@given(TASKS, REPUTATIONS, st.randoms(use_true_random=False))
-def test_a_round_score_is_free_of_the_order_of_records(
-    tasks: list[Task], reputations: dict[str, Fraction], random: st.DataObject
-) -> None:
-    events = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
-    shuffled = list(events)
-    random.shuffle(shuffled)
-    read = reading(reputations)
-    assert round_scores(shuffled, rules(), read) == round_scores(events, rules(), read)
-
-
-@given(TASKS, st.integers(1, NANO))
-def test_one_reputation_for_all_types_does_not_count_as_published(
-    tasks: list[Task], reputation: int
-) -> None:
-    events = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
-    alike = round_scores(events, rules(), lambda *_: reputation)
-    assert alike == round_scores(events, rules(), lambda *_: NANO)
-
-
-@pytest.mark.parametrize(
-    ("reputation", "wanted"), [(NANO, "0.600000000"), (NANO // 4, "0.150000000")]
-)
-def test_the_corrected_mean_grows_with_the_reputation(reputation: int, wanted: str) -> None:
-    events = [record(1, "executable_python", Fraction("0.6"))]
-    scores = round_scores(events, rules(CORRECTED), lambda *_: reputation)
-    assert to_text(scores["hk"]) == wanted
-
-
-@pytest.mark.parametrize(
-    ("name", "wanted"), [(PUBLISHED, "0.800000000"), (CORRECTED, "0.400000000")]
-)
-@pytest.mark.parametrize("emission", [None, Fraction("0.9")])
-def test_a_missed_deadline_is_left_out_or_counts_as_nothing(
-    name: str, wanted: str, emission: Fraction | None
-) -> None:
-    events = [
-        record(1, "executable_python", Fraction("0.8")),
-        record(2, "executable_python", emission, missed=True),
-    ]
-    assert to_text(round_scores(events, rules(name), lambda *_: NANO)["hk"]) == wanted
-
-
-@pytest.mark.parametrize("name", [PUBLISHED, CORRECTED])
-def test_who_missed_everything_scores_nothing(name: str) -> None:
-    events = [record(1, "executable_python", None, missed=True)]
-    assert round_scores(events, rules(name), lambda *_: NANO) == {"hk": 0}
-
-
 @pytest.mark.parametrize("mode", ["twice", "once"])
 def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
     here = rounding(mode, "0.25")
@@ -187,12 +137,6 @@ def test_events_that_came_alone_do_not_count() -> None:
     )
     events = [record(1, "executable_python", Fraction("0.8")), alone]
     assert round_scores(events, rules(), lambda *_: NANO) == {"hk": 800_000_000}
-
-
-def test_each_validators_record_of_a_task_counts() -> None:
-    one = record(1, "executable_python", Fraction("0.8"))
-    other = replace(one, validator="another", emission="0.200000000")
-    assert round_scores([one, other], rules(), lambda *_: NANO) == {"hk": NANO // 2}
 
 
 def test_a_type_without_an_emission_does_not_count() -> None:

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,12 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from state.chronicle import digest_of
-from state.subnet import Record, event, missed, record
+from state.subnet import Record, event, record
 
 from tallystick import Ledger, Reject, Result
 from tallystick.errors import InputError, RefusedError, StateError
-from tallystick_allocation.uint16 import U16_MAX
 from tallystick_state.answers import ClaimInfo
 from tallystick_state.ingest import Ingested
-from tallystick_state.replay import verify
 
 RULES = Path(__file__).resolve().parents[2] / "rules"
 PYTHON = "executable_python"
@@ -63,80 +60,12 @@ def begun(where: Path, rules: str = "skills@1.1.0", **options: Any) -> Ledger:  
     return ledger
 
 
-def step_of(number: int, epoch: int) -> list[Record]:
-    """The good records of a round."""
-    return [
-        record(
-            f"t{number}-{n}",
-            f"hk-{n % MINERS}",
-            validator=OWN,
-            round=number,
-            epoch=epoch,
-            consensus=None if n % 5 == 0 else 0.5 + n / 40,
-            latency_ms=30_000 + 90 * (n % MINERS),
-        )
-        for n in range(12)
-    ]
-
-
 def outcome(found: Result | Reject) -> tuple[int, str]:
     return (found.line, found.code) if isinstance(found, Reject) else (found.record, "scored")
 
 
 def is_good(found: Result | Reject) -> bool:
     return isinstance(found, Result)
-
-
-@pytest.mark.nightly
-def test_a_validators_loop_goes_on_over_bad_records(tmp_path: Path) -> None:
-    """Three epochs of two rounds; in each round somebody answers what no record can hold."""
-    with (
-        begun(tmp_path / "state.db", validator=OWN) as ledger,
-        begun(tmp_path / "good.db", validator=OWN) as other,
-    ):
-        for epoch in range(3):
-            for number in (2 * epoch, 2 * epoch + 1):
-                good = step_of(number, epoch)
-                records: list[Any] = [
-                    *good,
-                    missed(f"m{number}", "hk-1", round=number, epoch=epoch),
-                ]
-                ways = list(SPOILT)[number::6]
-                places = [3 + 4 * n for n in range(len(ways))]
-                for place, how in zip(places, ways, strict=True):
-                    records[place] = spoilt(records[place], how)
-                with pytest.raises(RefusedError):
-                    ledger.close_round(records, number)
-                with ledger.scoring() as scorer:
-                    expected = [
-                        None if place in places else scorer.score(each, line=place + 1)
-                        for place, each in enumerate(records)
-                    ]
-                rounds, found = ledger.close_round(records, number, bad="reject")
-                assert [each.round for each in rounds] == [number]
-                assert len(found.results) == len(records)
-                for place, (wanted, each) in enumerate(zip(expected, found.results, strict=True)):
-                    if wanted is None:
-                        assert isinstance(each, Reject)
-                        how = ways[places.index(place)]
-                        assert (each.line, each.code) == (place + 1, SPOILT[how])
-                    else:
-                        assert each == wanted
-                assert found.events == len(records) - len(places)
-                assert sum(found.refused.values()) == len(places) == len(found.told)
-                assert not found.is_whole
-                kept = [r for r, each in zip(records, found.results, strict=True) if is_good(each)]
-                again, _ = other.close_round(kept, number)
-                assert again == rounds
-                assert digest_of(ledger) == digest_of(other)
-            closed = ledger.close_epoch(epoch)
-            assert closed.snapshot == other.close_epoch(epoch).snapshot
-        with ledger.queries() as queries:
-            weights = queries.weights()
-        assert set(weights.uint16) == set(range(MINERS))
-        assert max(weights.uint16.values()) == U16_MAX
-        assert all(isinstance(share, Decimal) for share in weights.weights)
-        assert verify(ledger).entries == verify(other).entries
 
 
 def _records() -> st.SearchStrategy[list[Any]]:

@@ -78,65 +78,6 @@ def test_the_cap_is_filled_as_it_reads_and_rounded_once(
     assert found == {name: text(published(each)) for name, each in wanted.items()}
 
 
-@given(SOME, CAPS)
-def test_no_weight_is_above_the_cap_and_they_sum_to_one(
-    shares: dict[str, int], limit: StateRules
-) -> None:
-    found = capped(shares, limit)
-    miners = sum(score > 0 for score in shares.values())
-    assert max(found.values()) <= round(max(share(limit), Fraction(1, miners)) * NANO)
-    assert abs(sum(found.values()) - NANO) <= len(found) / 2
-    assert min(found.values()) >= 0
-
-
-@given(SOME, CAPS)
-def test_water_filling_keeps_the_order_of_weights(
-    shares: dict[str, int], limit: StateRules
-) -> None:
-    found = capped(shares, limit)
-    descending = sorted(shares, key=shares.__getitem__, reverse=True)
-    assert [found[name] for name in descending] == sorted(found.values(), reverse=True)
-    assert all(found[a] == found[b] for a in shares for b in shares if shares[a] == shares[b])
-
-
-@given(SOME, CAPS, st.integers(1, NANO))
-def test_weights_are_free_of_the_unit_of_scores(
-    shares: dict[str, int], limit: StateRules, unit: int
-) -> None:
-    scaled = {name: share * unit for name, share in shares.items()}
-    assert capped(scaled, limit) == capped(shares, limit)
-
-
-@given(SOME, CAPS)
-def test_who_earned_nothing_gets_nothing_and_changes_nothing(
-    shares: dict[str, int], limit: StateRules
-) -> None:
-    found = capped({**shares, "idle": 0}, limit)
-    assert found == {**capped(shares, limit), "idle": 0}
-
-
-@given(SOME, CAPS)
-def test_weights_are_free_of_the_order_of_miners(shares: dict[str, int], limit: StateRules) -> None:
-    assert capped(dict(reversed(shares.items())), limit) == capped(shares, limit)
-
-
-@pytest.mark.parametrize("shares", [[1], [9, 1], [100, 1, 1, 1, 1, 1]])
-def test_too_few_miners_share_equally(shares: list[int]) -> None:
-    found = capped(named(shares), cap())
-    assert set(found.values()) == {round(Fraction(NANO, len(shares)))}
-
-
-def test_seven_miners_can_be_unequal() -> None:
-    found = capped(named([100, 1, 1, 1, 1, 1, 1]), cap())
-    assert (found["m0"], found["m6"]) == (150_000_000, 141_666_667)
-
-
-def test_the_excess_can_lift_another_above_the_cap() -> None:
-    found = capped(named([50, 14, 6, 6, 6, 6, 6, 6]), cap())
-    assert found["m0"] == found["m1"] == 150_000_000
-    assert found["m2"] == 116_666_667
-
-
 @pytest.mark.parametrize("shares", [{}, {"a": 0}, {"a": 0, "b": 0}])
 def test_without_any_score_there_are_no_weights(shares: dict[str, int]) -> None:
     assert (
