@@ -123,7 +123,7 @@ def aggregate_deltas(closing: Closing) -> Closing:
     rules = closing.rules
     if rules.rule_set.section(REPUTATION) is None:
         return closing
-    records = [*closing.records.alike()]
+    records = [*closing.records.alike]
     bases = _bases(closing, {(epoch, hotkey, name) for (_, hotkey, name, epoch, _), _ in records})
     effects = {events: effect(rules, events) for events in {events for (*_, events), _ in records}}
     delta = cache(lambda events, base: effects[events].delta(base))

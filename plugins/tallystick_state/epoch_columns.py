@@ -14,7 +14,7 @@ same records as state events.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
@@ -56,7 +56,6 @@ from tallystick_state.samples import (
     Factors,
     Owner,
     Pins,
-    RecordKey,
     Samples,
     SamplesByValue,
     factors_of,
@@ -147,7 +146,7 @@ def close(  # noqa: PLR0913  # what a closing is made of
         rules: the rules of the epoch that ends.
         pinned: by epoch, the state at its start: of each epoch that a record is pinned to.
         base_rules: the rules of such an epoch; by default those of the epoch that ends.
-        alone: the events that came alone, such as the flags that the engine gives.
+        alone: the flags that the engine gives; no other event comes alone here.
         memory: what earlier epochs left; nothing of an earlier epoch counts without.
         attributes: what the rules ask of the rounds and of miners beside the records.
         later: further rules that a later epoch has, whose windows look back to this one.
@@ -248,7 +247,7 @@ class ColumnRecords:
 
     Attributes:
         parts: the records.
-        alone: the events that came alone, whose rounds an epoch counts too.
+        alone: the flags that the engine gives, whose rounds an epoch counts too.
         every: the records with those of earlier epochs, for windows.
     """
 
@@ -295,48 +294,15 @@ class ColumnRecords:
         """Return the epoch that a round is pinned to; None where it has no records."""
         return None if number is None else self._epochs.get(number)
 
-    def alike(self) -> Sequence[tuple[Alike, int]]:
-        """Return the records of one delta, with their number."""
-        return self._alike
-
     @cached_property
-    def _alike(self) -> Sequence[tuple[Alike, int]]:
-        late = defaultdict[RecordKey, list[StateEvent]](list)
-        for event in self.alone:
-            about = event.validator, event.hotkey, event.skill_type
-            late[*about, event.task_id, event.round, event.epoch].append(event)
-        found, joined = list[tuple[Alike, int]](), defaultdict[str, list[int]](list)
-        for (validator, hotkey, name, _, _, epoch), events in late.items():
-            names = [*chain.from_iterable(event.events for event in events)]
-            row = self._row(events[0])
-            if row is not None:
-                # with its record they are one
-                joined[name].append(row)
-                column = self.parts[name].events
-                names += column.names[column.codes[row]]
-            found.append(((validator, hotkey, name, epoch, tuple(sorted(names))), 1))
-        for name, part in self.parts.items():
-            is_other = np.ones(len(part), np.bool_)
-            is_other[joined[name]] = False
-            found += _alike(part.take(is_other) if joined[name] else part)
-        return found
-
-    def _row(self, about: StateEvent) -> int | None:
-        """Return the row of the record that an event is about, if it is of this epoch."""
-        part = self.parts.get(about.skill_type)
-        if part is None:
-            return None
-        is_row = (part.round == about.round) & (part.epoch == about.epoch)
-        for column, name in (
-            (part.validator, about.validator),
-            (part.hotkey, about.hotkey),
-            (part.task_id, about.task_id),
-        ):
-            if name not in column.names:
-                return None
-            is_row &= column.codes == column.names.index(name)
-        rows = np.flatnonzero(is_row)
-        return int(rows[0]) if len(rows) else None
+    def alike(self) -> Sequence[tuple[Alike, int]]:
+        """The records of one delta, with their number."""
+        # a flag of the engine is about a task that no record has
+        flags = (
+            ((flag.validator, flag.hotkey, flag.skill_type, flag.epoch, flag.events), 1)
+            for flag in self.alone
+        )
+        return [*flags, *chain.from_iterable(map(_alike, self.parts.values()))]
 
     def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
         """Return the qualities that feed thresholds; see `samples.EpochRecords`."""
@@ -404,9 +370,9 @@ class ColumnRecords:
         return groups
 
     def flags(self) -> Flags:
-        """Return the collusion flags that came with the records, or alone."""
+        """Return the collusion flags that came with the records, and those of the engine."""
         flags = Counter[tuple[str, str]]()
-        for (validator, hotkey, _, _, names), many in self.alike():
+        for (validator, hotkey, _, _, names), many in self.alike:
             if FLAG in names:
                 flags[hotkey, validator] += names.count(FLAG) * many
         return flags

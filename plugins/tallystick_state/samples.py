@@ -144,8 +144,9 @@ class EpochRecords(Protocol):
     def numbers(self) -> Sequence[int]:
         """The rounds, ascending."""
 
+    @property
     def alike(self) -> Iterable[tuple[Alike, int]]:
-        """Yield the records of one delta, with their number; one key may come again."""
+        """The records of one delta, with their number; one key may come again."""
 
     def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
         """Return the qualities of some roles that feed the thresholds of a type.
@@ -206,8 +207,9 @@ class EventRecords:
         """The rounds, ascending."""
         return sorted(self._rounds)
 
+    @property
     def alike(self) -> Iterator[tuple[Alike, int]]:
-        """Yield each record on its own."""
+        """Each record on its own."""
         for key, events in events_of_records(self.events).items():
             validator, hotkey, skill_type, _, _, epoch = key
             yield (validator, hotkey, skill_type, epoch, events), 1

@@ -28,10 +28,11 @@ from tallystick_allocation.steps.select import Filter
 from tallystick_allocation.steps.share import Equal, Share
 from tallystick_state import epoch_columns
 from tallystick_state.adoption import adopt
+from tallystick_state.collusion import TASK
 from tallystick_state.epoch import close_epoch
 from tallystick_state.epoch_columns import NOTHING_YET, close
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.miners import FLAG, begun_anew, flag
+from tallystick_state.miners import ENGINE, FLAG, begun_anew, flag
 from tallystick_state.model import MinerEntry, State, unstructure
 from tallystick_state.record_columns import (
     Coded,
@@ -264,15 +265,15 @@ def records_of(rng: random.Random, rules: StateRules, epoch: int) -> list[StateE
 
 
 def alone_of(rng: random.Random, records: Sequence[StateEvent]) -> list[StateEvent]:
-    """Events that came alone: about records of the epoch, and about others."""
-    found = []
-    for place in range(rng.randrange(4) if records else 0):
-        about = rng.choice(records)
-        if rng.random() < 0.3:
-            about = replace(about, task_id="elsewhere")
-        nothing = {"role": None, "quality": None, "emission": None, "missed": False, "measures": {}}
-        found.append(replace(about, id=f"e{place}", events=(rng.choice(NAMES),), **nothing))
-    return found
+    """Flags that the engine gives some of the miners, of a round each at most one."""
+    nothing = {"role": None, "quality": None, "emission": None, "missed": False, "measures": {}}
+    own = {"validator": ENGINE, "task_id": TASK, "events": (FLAG,)}
+    some = rng.sample(records, min(rng.randrange(4), len(records)))
+    flagged = {(each.hotkey, each.skill_type, each.round): each for each in some}
+    return [
+        replace(about, **own, **nothing, id=f"e{place}")
+        for place, about in enumerate(flagged.values())
+    ]
 
 
 def begun(rules: StateRules) -> State:
