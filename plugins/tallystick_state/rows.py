@@ -4,9 +4,6 @@ from tallystick.plugins.commands import SOURCE, Command, CommandOption, CommandR
 
 tallystick_api = 1
 
-SCORED_STATE_HELP = "Score each record by the rules and thresholds of the epoch that it names."
-"""Help of the option by which a command scores with a state."""
-
 
 def _command(name: str, heading: str, sentence: str, attribute: str | None = None) -> Command:
     """Return the row of a command, whose module and click command are called as it is."""
@@ -39,12 +36,13 @@ COMMANDS = CommandRows(
             command=command,
             flag="--state",
             metavar="STATE",
-            help=SCORED_STATE_HELP,
+            help="Score each record by the rules and thresholds of the epoch that it names.",
             kind=SOURCE,
             home="tallystick_state.cli.options:scoring_by_state",
             example=example,
         )
         for command, example in (
+            (("audit", "records"), ""),
             (("consensus",), ""),
             (("explain",), ""),
             (("score",), "tallystick score records.jsonl --state subnet.db -o results.jsonl"),

@@ -14,12 +14,12 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, follow_links_option, rules_option
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, named_rules
 from tallystick.cli.progress import progress_bar, working
 from tallystick.cli.shown import show
 from tallystick.io.text import visible
 from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
-from tallystick_state.cli.options import scored_state_option, scoring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -58,6 +58,7 @@ _tolerance_option = click.option(
 
 @audit.command(
     "records",
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick audit records records.jsonl --rules skills@1.2.0 \\",
         "    --results theirs.jsonl",
@@ -66,7 +67,7 @@ _tolerance_option = click.option(
     ),
 )
 @click.argument("records", metavar="RECORDS", type=PATH)
-@rules_option("By default those of --state.")
+@rules_option()
 @click.option(
     "--results",
     type=PATH,
@@ -77,7 +78,6 @@ _tolerance_option = click.option(
 @_tolerance_option
 @click.option("--all", "every", type=PATH, help="Write every difference as JSONL.")
 @follow_links_option
-@scored_state_option
 @locked_options
 def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
@@ -87,8 +87,8 @@ def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     tolerance: Fraction,
     every: Path | None,
     follow_links: bool,
-    where: str | None,
     held: Held,
+    plugin_options: PluginOptions,
 ) -> None:
     """Score RECORDS again and compare the results that were published.
 
@@ -100,7 +100,7 @@ def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_state.audit.results_audit import audit_results
 
     with ExitStack() as stack:
-        scorer = stack.enter_context(scoring(reference, where, held))
+        scorer = stack.enter_context(plugin_options.scoring(reference, held))
         factors = scorer.layout.factors
         mapping = None if mapping_file is None else read_mapping(mapping_file, factors)
         tell = stack.enter_context(_told(every, follow_links))
@@ -165,7 +165,7 @@ def folder_command(
     """
     from tallystick_state.audit.export import audit_export, format_named, installed_formats
 
-    with scoring(reference, None, held) as scorer, working("deriving the weights"):
+    with named_rules(reference, held) as scorer, working("deriving the weights"):
         form = format_named(name, installed_formats())
         result = audit_export(scorer, form, folder, tolerance=tolerance)
     _give(json_value(result), _export_lines(result, folder))

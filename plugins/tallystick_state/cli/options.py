@@ -16,11 +16,9 @@ import click
 
 from tallystick.cli.locked import NoLock, locked_options
 from tallystick.cli.options import PATH, Decorator, one_argument
-from tallystick.cli.plugin_options import named_rules, on_command_line
 from tallystick.cli.settings import Setting
 from tallystick.errors import TrustError
 from tallystick.io.text import escaped
-from tallystick_state import rows
 from tallystick_state.authority import read_authority
 
 if TYPE_CHECKING:
@@ -50,8 +48,6 @@ state_option = click.option(
     help="A file, for SQLite, or a URL such as postgresql://host/name.",
 )
 """The option that names a store."""
-scored_state_option = click.option("--state", "where", metavar="STATE", help=rows.SCORED_STATE_HELP)
-"""The option that scores records by the rules and thresholds of a state; no setting."""
 groups_option = click.option(
     "--groups",
     type=PATH,
@@ -283,26 +279,6 @@ locked_ledger_options = one_argument(
     "ledger", opened, {"where": state_option, "held": locked_options}
 )
 """The options of a state and of a lock that it is held to, as the one argument ``ledger``."""
-
-
-@contextmanager
-def scoring(reference: str | None, where: str | None, held: Held) -> Iterator[Scorer]:
-    """Open a scorer by a rule set; beside a state, by its rules and snapshots.
-
-    A rule set that is named beside a state has to be one that the state follows; one that only the
-    settings name is for what is scored without a state.
-
-    Raises:
-        RuleSetError: a rule set does not load.
-        StateError: the state never follows the rule set.
-        TrustError: the lock lacks the rules.
-    """
-    if where is None:
-        source = named_rules(reference, held)
-    else:
-        source = scoring_by_state(where, on_command_line(reference), held)
-    with source as scorer:
-        yield scorer
 
 
 @contextmanager
