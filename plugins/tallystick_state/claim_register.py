@@ -38,11 +38,13 @@ class Sifted:
             of one that is known, and comes with a higher rank than before, and None of a new one.
         duplicates: how many others are known.
         refused: indexes of those that are above a limit, and are not even kept.
+        numbers: by index, the numbers of the claims of those entries, once they are written.
     """
 
     entries: Mapping[int, Claim | None]
     duplicates: int
     refused: Sequence[int]
+    numbers: Mapping[int, int] = attrs.field(factory=dict)
 
 
 @attrs.frozen

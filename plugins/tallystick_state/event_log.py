@@ -169,21 +169,22 @@ class EventLog:
         batch, register, epoch = [*events], self.register, self.state.epoch
         self._check_signed(batch, rank)
         sifted = register.sift(batch, rank, epoch)
-        entries, new, raised, kind = list[Entry](), list[Claim](), list[Claim](), _KINDS[rank]
+        entries, claims, kind = list[Entry](), list[Claim](), _KINDS[rank]
         if sifted.entries and rank is Rank.SIGNED:
             self.write_batch()
-        for index, claim in sifted.entries.items():
+        for index, before in sifted.entries.items():
             event = batch[index]
             entry = self.chained(kind, event.to_line())
             entries.append(entry)
-            if claim is None:
-                new.append(Claim(entry.seq, event, rank, counted_in=epoch))
+            if before is None:
+                claims.append(Claim(entry.seq, event, rank, counted_in=epoch))
             else:
-                raised.append(attrs.evolve(claim, rank=rank, reason=None))
+                claims.append(attrs.evolve(before, rank=rank, reason=None))
         self.transaction.append(entries)
-        self.transaction.remember([(claim.seq, claim.event) for claim in new])
-        self.settle(register.settle([*new, *raised], epoch))
-        return sifted
+        self.transaction.remember([(claim.seq, claim.event) for claim in claims])
+        self.settle(register.settle(claims, epoch))
+        numbers = dict(zip(sifted.entries, (claim.seq for claim in claims), strict=True))
+        return attrs.evolve(sifted, numbers=numbers)
 
     def begin_batch(self, authority: Authority) -> Batch:
         """Take a signed batch: from now on its validator stands for the events that it lists.

@@ -214,14 +214,13 @@ class _Lines:
     """
 
     def __init__(self, log: EventLog, *, keep_all: bool = False) -> None:
-        self._log, self._first, self._duplicates = log, log.entries + 1, 0
+        self._log, self._duplicates = log, 0
         self.rejects: dict[int, Reject] | None = {} if keep_all else None
         self._most = None if keep_all else MOST_TOLD
         # above a limit, and kept nowhere
         self._over = list[ClaimInfo]()
-        # entries of the file follow each other: of each, its line; 0 of the entry of a batch
-        self._lines, self._taken = array("Q"), 0
-        self._raised: dict[int, int] = {}
+        # of each claim that came or rose its number, and its line
+        self._numbers, self._lines = array("Q"), array("Q")
         self._refused, self._told = Counter[str](), list[Reject]()
         self._left_out = Counter[str]()
 
@@ -258,47 +257,37 @@ class _Lines:
 
     def _record(self, lines: Sequence[Line], rank: Rank) -> None:
         """Record events as far as nothing stands against them."""
-        before = self._log.entries
         outcome = self._log.record([event for _, event in lines], rank)
-        entries = outcome.entries
-        raised = {index: claim for index, claim in entries.items() if claim is not None}
-        self._lines.extend([0] * (self._log.entries - before - len(entries)))
-        self._taken += len(entries)
         self._duplicates += outcome.duplicates
-        self._lines.extend(lines[index][0] for index in entries)
-        self._raised |= {claim.seq: lines[index][0] for index, claim in raised.items()}
+        self._numbers.extend(outcome.numbers.values())
+        self._lines.extend(lines[index][0] for index in outcome.numbers)
         for line, event in (lines[index] for index in outcome.refused):
             self.reject([_quarantine_reject(line, event, OVER, _WANTED[OVER])])
             if self._most is None or len(self._over) < self._most:
                 self._over.append(ClaimInfo.of(Claim(0, event, rank), OVER, line))
         if self._log.in_force.changes:
-            for index in entries:
+            for index in outcome.numbers:
                 self._leave_out(*lines[index])
 
     def ingested(self) -> Ingested:
         """Return the outcome of all lines."""
-        moved, quarantined = dict(self._log.moved), dict[int, str]()
-        displaced = list[int]()
-        released = unchanged = 0
-        for seq, (before, after) in moved.items():
-            ours = seq >= self._first or seq in self._raised
-            if ours and after != RECORDED:
-                quarantined[seq] = after
-            unchanged += seq in self._raised and before == after == RECORDED
-            if not ours and before == RECORDED != after:
-                displaced.append(seq)
-            released += not ours and before != RECORDED == after
-        waiting = self._waiting(quarantined)
+        moved, pairs = self._log.moved, zip(self._numbers, self._lines, strict=True)
+        lines = {number: line for number, line in pairs if number in moved}
+        reasons = {number: moved[number][1] for number in lines if moved[number][1] != RECORDED}
+        unchanged = sum(moved[number] == (RECORDED, RECORDED) for number in lines)
+        others = {number: move for number, move in moved.items() if number not in lines}
+        displaced = [number for number, (was, now) in others.items() if was == RECORDED != now]
+        waiting = self._waiting({number: lines[number] for number in reasons})
         reports = [*self._told, *self._quarantined(waiting[:MOST_TOLD])]
-        claims = [ClaimInfo.of(claim, quarantined[claim.seq], line) for line, claim in waiting]
+        claims = [ClaimInfo.of(claim, reasons[claim.seq], line) for line, claim in waiting]
         claims += self._over
         return Ingested(
-            self._taken - len(quarantined) - unchanged,
+            len(self._numbers) - len(reasons) - unchanged,
             self._duplicates + unchanged,
-            dict(sorted(Counter(quarantined.values()).items())),
+            dict(sorted(Counter(reasons.values()).items())),
             dict(sorted(self._refused.items())),
             len(displaced),
-            released,
+            sum(was != RECORDED == now for was, now in others.values()),
             dict(sorted(self._left_out.items())),
             tuple(sorted(reports, key=attrgetter("line"))[:MOST_TOLD]),
             tuple(sorted(claims, key=attrgetter("line"))[: self._most]),
@@ -327,12 +316,9 @@ class _Lines:
             wanted = f"one that the rules of epoch {epoch} have: the rest of the line is recorded"
             self._told.append(_reject(line, event, LEFT_OUT, "events", shown(name), wanted))
 
-    def _waiting(self, reasons: Mapping[int, str]) -> list[tuple[int, Claim]]:
-        """Return the first claims of the file in quarantine, with their lines."""
-        lines = {seq: self._line_of(seq) for seq in reasons}
-        first = sorted(reasons, key=lines.__getitem__)
-        if self._most is not None:
-            first = first[: self._most]
+    def _waiting(self, lines: Mapping[int, int]) -> list[tuple[int, Claim]]:
+        """Return the first claims of the file in quarantine, of the lines of all, with theirs."""
+        first = sorted(lines, key=lines.__getitem__)[: self._most]
         claims = self._log.transaction.claims.numbered(first)
         return sorted(((lines[claim.seq], claim) for claim in claims), key=itemgetter(0))
 
@@ -352,9 +338,6 @@ class _Lines:
         claims = self._log.transaction.claims.numbered(sorted(numbers)[: self._most])
         displaced = (ClaimInfo.of(claim, str(claim.reason)) for claim in claims)
         return tuple(sorted(displaced, key=attrgetter("seq")))
-
-    def _line_of(self, seq: int) -> int:
-        return self._raised[seq] if seq in self._raised else self._lines[seq - self._first]
 
 
 def ingest(  # noqa: PLR0913  # what an ingest needs
