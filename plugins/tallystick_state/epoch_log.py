@@ -13,9 +13,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.canonical import canonical_bytes
-from tallystick.errors import DamagedError, StateError
-from tallystick.json_values import json_value
+from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import round_score
 from tallystick_state.model import State
@@ -114,7 +112,7 @@ class EpochLog:
 
     def _leaf(self, epoch: int, stored: str | None) -> EpochLeaf:
         if stored is not None:
-            return _read_leaf(epoch, stored)
+            return self._read_leaf(epoch, stored)
         rules, closed = self.in_force.at(epoch), self.closed[epoch]
         leaf = EpochLeaf(
             epoch=epoch,
@@ -132,6 +130,18 @@ class EpochLog:
             self.transaction.put_epoch_leaf(epoch, leaf.to_bytes().decode())
         return leaf
 
+    def _read_leaf(self, epoch: int, text: str) -> EpochLeaf:
+        try:
+            leaf = EpochLeaf.of_value(json.loads(text))
+        except ValueError:
+            leaf = None
+        if leaf is None or leaf.epoch != epoch or leaf.to_bytes() != text.encode():
+            raise self.transaction.connection.damaged(
+                f"found a leaf of the epoch {epoch} in the store that cannot be read, expected "
+                "what tallystick wrote: the store was changed"
+            )
+        return leaf
+
     def _known(self, epoch: int) -> State | None:
         snapshot = self.transaction.snapshot(epoch)
         return None if snapshot is None else snapshot.state
@@ -144,8 +154,8 @@ class EpochLog:
         """
         state = self._known(epoch)
         if state is None:
-            raise DamagedError(
-                f"found no snapshot of the epoch {epoch}, expected one: restore a copy"
+            raise self.transaction.connection.damaged(
+                f"found no snapshot of the epoch {epoch}, expected one"
             )
         return state
 
@@ -197,16 +207,3 @@ class EpochLog:
 
 def _root(rows: list[bytes] | None) -> StepRoot | None:
     return None if rows is None else StepRoot(step_tree(rows).root().hex(), len(rows))
-
-
-def _read_leaf(epoch: int, text: str) -> EpochLeaf:
-    try:
-        leaf = EpochLeaf.of_value(json.loads(text))
-    except ValueError:
-        leaf = None
-    if leaf is None or leaf.epoch != epoch or canonical_bytes(json_value(leaf)) != text.encode():
-        raise DamagedError(
-            f"found a leaf of the epoch {epoch} in the store that cannot be read, expected what "
-            "tallystick wrote: the store is damaged, so take it back from a copy"
-        )
-    return leaf

@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Self
 
@@ -32,8 +31,6 @@ PLACE = "the place of a store, a path or a URL"
 """Expected kind of a store's place, for errors."""
 LIMIT = 4_000_000
 """Maximum size in bytes of a file whose pages are checked before the first change: 65 ms."""
-_OPEN = ContextVar[tuple[str, ...]]("_OPEN", default=())
-"""Names of the stores that are open in the blocks around."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -210,23 +207,12 @@ class Store:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Tell damage that the block finds with the name of the store.
-
-        Where several stores are open nobody knows here whose it is: then it keeps the name that it
-        got where it was found, if any.
-        """
-        before = _OPEN.get()
-        _OPEN.set((*before, self.shown))
+        """Tell damage that the block finds with the name of the store, unless it has one."""
         try:
             yield
         except DamagedError as error:
-            if {self.shown, *before} == {self.shown}:
-                error.name(self.shown)
-            else:
-                error.store = error.store or ""
+            error.name(self.shown)
             raise
-        finally:
-            _OPEN.set(before)
 
 
 class _JoinedStore(Store):
