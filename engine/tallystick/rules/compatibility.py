@@ -1,12 +1,62 @@
-"""Compatibility: what a rule set takes away from whoever names something of another one."""
+"""Compatibility: the values that differ in two rule sets, and what one of them takes away."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from tallystick.rules.model import RuleSet
 from tallystick.rules.section import sections_of
+
+_EMPTY = "{}"
+"""The text of a table without values."""
+
+
+def changed_values(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield the path of each value that two tables give differently, with the values as text.
+
+    Args:
+        old: the table of a rule set, as `table_of` gives it.
+        new: of another one.
+
+    Yields:
+        Paths such as ``skill_types.rag_knowledge.weights.policy`` in their order; None where a
+        table has no such value.
+    """
+    before, after = dict(_flat(old)), dict(_flat(new))
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path) and not _is_filled(path, after, before):
+            yield path, before.get(path), after.get(path)
+
+
+def _is_filled(path: str, *sides: Mapping[str, str]) -> bool:
+    """Return whether a table is empty in one rule set and only has other values in the other."""
+    empty = any(side.get(path) == _EMPTY for side in sides)
+    return empty and any(other.startswith(f"{path}.") for side in sides for other in side)
+
+
+def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each value that is no filled table, with its path; tables of a list by name."""
+    match value:
+        case dict() if path and not value:
+            yield path, _EMPTY
+        case dict():
+            for key, inner in value.items():
+                yield from _flat(inner, f"{path}.{key}".removeprefix("."))
+        case list() if any(isinstance(item, dict) for item in value):
+            if all("name" in item for item in value):
+                yield path, ", ".join(item["name"] for item in value)
+            for number, item in enumerate(value):
+                yield from _flat(item, f"{path}[{item.get('name', number)}]")
+        case list():
+            yield path, ", ".join(map(str, value)) or "[]"
+        case bool():
+            yield path, str(value).lower()
+        case _:
+            yield path, str(value)
 
 
 def is_major(old: RuleSet, new: RuleSet) -> bool:

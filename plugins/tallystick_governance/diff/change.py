@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import attrs
 
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import lines
+from tallystick.rules.compatibility import changed_values
 from tallystick.rules.digest import used_formulas
 from tallystick.rules.model import RuleSet
 from tallystick.rules.structure import table_of
@@ -16,8 +17,6 @@ from tallystick.rules.toml import decimal_text
 from tallystick.scoring.bound_rules import BoundRules
 
 Kind = Literal["added", "removed", "changed"]
-_EMPTY = "{}"
-"""The text of a table without values."""
 
 
 @attrs.frozen
@@ -64,19 +63,10 @@ class FormulaChange:
 
 def changes(old: RuleSet, new: RuleSet) -> tuple[Change, ...]:
     """Return the values that differ, by path; names and versions are left out."""
-    before, after = (dict(_flat(_said(rule_set))) for rule_set in (old, new))
-    every = sorted(before.keys() | after.keys())
     return tuple(
-        Change(path, _kind(path in before, path in after), before.get(path), after.get(path))
-        for path in every
-        if before.get(path) != after.get(path) and not _is_filled(path, after, before)
+        Change(path, _kind(before is not None, after is not None), before, after)
+        for path, before, after in changed_values(_said(old), _said(new))
     )
-
-
-def _is_filled(path: str, *sides: Mapping[str, str]) -> bool:
-    """Return whether a table is empty in one rule set and only has other values in the other."""
-    empty = any(side.get(path) == _EMPTY for side in sides)
-    return empty and any(other.startswith(f"{path}.") for side in sides for other in side)
 
 
 def formula_changes(old: BoundRules, new: BoundRules) -> tuple[FormulaChange, ...]:
@@ -119,24 +109,3 @@ def _said(rule_set: RuleSet) -> dict[str, Any]:
         silence[name] = f"{silence[name]}; {text}" if name in silence else text
     lint = {"lint": {"silence": silence}} if silence else {}
     return {"rule_set": header_values, **document, **lint}
-
-
-def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each value that is no filled table, with its path; tables of a list by name."""
-    match value:
-        case dict() if path and not value:
-            yield path, _EMPTY
-        case dict():
-            for key, inner in value.items():
-                yield from _flat(inner, f"{path}.{key}".removeprefix("."))
-        case list() if any(isinstance(item, dict) for item in value):
-            if all("name" in item for item in value):
-                yield path, ", ".join(item["name"] for item in value)
-            for number, item in enumerate(value):
-                yield from _flat(item, f"{path}[{item.get('name', number)}]")
-        case list():
-            yield path, ", ".join(map(str, value)) or "[]"
-        case bool():
-            yield path, str(value).lower()
-        case _:
-            yield path, str(value)

@@ -6,7 +6,6 @@ is signed, so that who signs sees more than digests.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce, wraps
 from itertools import chain
@@ -148,13 +147,13 @@ def adoption_command(
 def _adoption_words(
     before: StateRules, after: StateRules, epoch: int, open_epoch: int, where: str
 ) -> Iterator[str]:
+    from tallystick.rules.compatibility import changed_values  # of few commands
+
     old, new = before.rule_set.reference, after.rule_set.reference
     yield f"from epoch {epoch} on {new} holds in place of {old}; epoch {open_epoch} is open"
-    earlier, later = (dict(_values("", _document(rules))) for rules in (before, after))
     changes = [
-        f"{visible(path)}: {earlier.get(path, 'none')} → {later.get(path, 'none')}"
-        for path in sorted({*earlier, *later})
-        if earlier.get(path) != later.get(path)
+        visible(f"{path}: {'none' if was is None else was} → {'none' if now is None else now}")
+        for path, was, now in changed_values(_document(before), _document(after))
     ]
     yield f"{numbered(len(changes), 'value')} differ" if changes else "no value differs"
     yield from (f"  {change}" for change in changes[:MOST_CHANGES])
@@ -170,29 +169,6 @@ def _document(rules: StateRules) -> Mapping[str, Any]:
     form = canonical_form(rules.rule_set, rules.registry)
     document: Mapping[str, Any] = form.pop("document")
     return {**document, **form}
-
-
-def _values(path: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield each value of a document as text, with its path."""
-    names = _names(value)
-    if names is not None:
-        # steps stand in an order, and are known by their names
-        yield path, ", ".join(names)
-        value = names
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _values(f"{path}.{name}".removeprefix("."), item)
-    else:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield path, visible(text)
-
-
-def _names(value: object) -> Mapping[str, Any] | None:
-    """Return the items of a list by their names; None of what is no list of named items."""
-    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        return None
-    names = {visible(str(item.get("name"))): item for item in value if "name" in item}
-    return names if names and len(names) == len(value) else None
 
 
 @_action(
