@@ -82,9 +82,9 @@ class Answer:
     asked: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
-    def slowness(self) -> float:
-        """The milliseconds; without an end where it was cut off."""
-        return self.milliseconds if self.ended else float("inf")
+    def is_slow(self) -> bool:
+        """True of a call that took longer than it may, or did not end."""
+        return not self.ended or self.milliseconds > LIMIT_MS
 
     def said(self) -> str:
         """Return the answer for people."""

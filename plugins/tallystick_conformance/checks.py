@@ -66,8 +66,8 @@ _CLOCKS = ("time", "monotonic", "perf_counter")
 def every(subject: Subject) -> Iterator[str | Diagnostic]:
     """Yield the name of each check as it begins, and what it finds.
 
-    A fact that does not come to its end, or reaches out of the process, is the last: other checks
-    would call it again.
+    A fact that is slow, or reaches out of the process, is the last: other checks would call it
+    again.
     """
     for name, check in CHECKS:
         yield name

@@ -236,21 +236,22 @@ def _findings(use: _Use) -> Iterator[Diagnostic]:
     asked = {code: call for answer in reversed(answers) for code, call in answer.asked.items()}
     for code, call in sorted(asked.items()):
         yield finding(code, use.where, f"found a call of {call}, expected none", {"call": call})
-    if answers[-1].ended:
-        yield from _wrong(use, samples, answers)
-    elif asked.keys() & {*REFUSED}:
+    last = answers[-1]
+    if asked.keys() & {*REFUSED}:
         return
-    by_time = sorted(zip(samples, answers, strict=False), key=lambda pair: pair[1].slowness)
-    yield from _slow(use, *by_time[-1])
+    if last.ended:
+        yield from _wrong(use, samples, answers)
+    if last.is_slow:
+        yield _slow(use, samples[len(answers) - 1], last)
 
 
 def _answers(use: _Use, samples: Sequence[JSON]) -> Iterator[Answer]:
-    """Yield the answers, up to one that does not come."""
+    """Yield the answers, up to one that does not come, or takes too long."""
     checker = use.checker()
     for record in samples:
         answer = answer_of(use.function, partial(plain, checker, record))
         yield answer
-        if not answer.ended:
+        if answer.is_slow:
             return
 
 
@@ -278,17 +279,13 @@ def _is_within(value: object, low: int, high: int) -> bool:
     return type(value) is not int or low <= value <= high
 
 
-def _slow(use: _Use, record: JSON, answer: Answer) -> Iterator[Diagnostic]:
-    if answer.slowness <= LIMIT_MS:
-        return
+def _slow(use: _Use, record: JSON, answer: Answer) -> Diagnostic:
     size, milliseconds = len(line(record)), round(answer.milliseconds) if answer.ended else None
     cpu_time = "no end" if milliseconds is None else f"{milliseconds} ms of CPU time"
     message = f"found {cpu_time} for a record of {size} bytes, expected at most {LIMIT_MS} ms"
-    yield finding(_SLOW, use.where, message, {"size": size, "milliseconds": milliseconds})
+    return finding(_SLOW, use.where, message, {"size": size, "milliseconds": milliseconds})
 
 
 def is_not_to_be_called(found: Diagnostic) -> bool:
-    """Return whether a finding is of a fact that does not end or reaches out."""
-    if found.code == _SLOW:
-        return found.evidence["milliseconds"] is None
-    return found.code in REFUSED
+    """Return whether a finding is of a fact that is slow, does not end or reaches out."""
+    return found.code in (_SLOW, *REFUSED)
