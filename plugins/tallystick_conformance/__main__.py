@@ -8,7 +8,6 @@ import json
 import sys
 from pathlib import Path
 
-from tallystick_conformance.answers import writer
 from tallystick_conformance.checks import check
 
 
@@ -17,7 +16,12 @@ def main() -> None:
     target, place = sys.argv[1:]
     before = json.load(sys.stdin)
     with Path(place).open("ab") as file:
-        check(target, writer(file), before)
+
+        def say(kind: str, value: object = None) -> None:
+            file.write(json.dumps([kind, value], default=repr).encode() + b"\n")
+            file.flush()
+
+        check(target, say, before)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import attrs
 
@@ -35,6 +35,14 @@ from tallystick_conformance.target import find
 from tallystick_conformance.testing.samples import SEED, generated
 
 Check = Callable[[Subject], Iterator[Diagnostic]]
+
+
+class Say(Protocol):
+    """Writes one line of answers at once."""
+
+    def __call__(self, kind: str, value: object = None, /) -> None:
+        """Write a kind and a JSON value."""
+
 
 IMPORT, OPAQUE, EXAMPLES = "import", "opaque", "examples"
 """The checks of which a part needs another process."""
@@ -90,12 +98,12 @@ def run(name: str, check: Check, subject: Subject) -> Iterator[Diagnostic]:
         yield finding("check-failed", name, message, {"place": where})
 
 
-def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] | None) -> None:
+def check(target_name: str, say: Say, before: Mapping[str, Any] | None) -> None:
     """Check one plugin, or compare what it gives with what it gave in another process.
 
     Args:
         target_name: the name of the plugin, or the folder of its project.
-        say: writes one line of answers from keywords.
+        say: writes one line of answers, a kind and a value.
         before: what the other process answered; None to check.
     """
     target = find(target_name)
@@ -106,50 +114,48 @@ def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] 
     sys.dont_write_bytecode = True
     if before is not None:
         _shift_clocks()
-    say(begin=LOADING)
+    say("begin", LOADING)
     subject = load_subject(target)
     if isinstance(subject, Diagnostic):
-        say(found=attrs.asdict(subject))
+        say("found", attrs.asdict(subject))
     else:
-        say(about=_about(subject))
+        say("about", _about(subject))
         _check(subject, say) if before is None else _compare(subject, before, say)
-    say(end=True)
+    say("end")
 
 
-def _check(subject: Subject, say: Callable[..., None]) -> None:
+def _check(subject: Subject, say: Say) -> None:
     """Tell what every check finds, and what another process is to compare."""
     faulty = set[str]()
     for told in every(subject):
         if isinstance(told, Diagnostic):
-            say(found=attrs.asdict(told))
+            say("found", attrs.asdict(told))
             faulty.add(told.where)
         else:
-            say(begin=told)
-    say(
-        generated=_generated(subject),
-        values=opaque.values_of(subject, faulty),
-        golden=opaque.golden_values(subject, faulty),
-    )
+            say("begin", told)
+    values = opaque.values_of(subject, faulty)
+    say("results", {"generated": _generated(subject), "values": values})
+    say("golden", opaque.golden_values(subject, faulty))
 
 
-def _compare(subject: Subject, before: Mapping[str, Any], say: Callable[..., None]) -> None:
+def _compare(subject: Subject, before: Mapping[str, Any], say: Say) -> None:
     """Tell of differences from the first process: formulas, made-up records, opaque facts."""
-    say(begin=IMPORT)
+    say("begin", IMPORT)
     for name, digest in _digests(subject).items():
         if before["formulas"].get(name) != digest:
             message = "found another formula in another process, expected the same"
-            say(found=attrs.asdict(finding("formula-unstable", name, message)))
-    say(begin=EXAMPLES)
+            say("found", attrs.asdict(finding("formula-unstable", name, message)))
+    say("begin", EXAMPLES)
     made = _generated(subject)
     for name in made:
         if made[name] != before["generated"].get(name):
             message = "found other records in another process, expected the same"
-            say(found=attrs.asdict(finding("generator-unstable", name, message)))
+            say("found", attrs.asdict(finding("generator-unstable", name, message)))
     # facts of other records differ, which says nothing
     if made == before["generated"]:
-        say(begin=OPAQUE)
+        say("begin", OPAQUE)
         for problem in run(OPAQUE, lambda s: opaque.compare(s, before["values"]), subject):
-            say(found=attrs.asdict(problem))
+            say("found", attrs.asdict(problem))
 
 
 def _about(subject: Subject) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,8 +18,6 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.io.paths import PathLike, path_text
-from tallystick_conformance.answers import About, Answers
-from tallystick_conformance.checks import NAMES
 from tallystick_conformance.releases import (
     FactValues,
     Recorded,
@@ -50,18 +48,22 @@ _UNRECORDED, _OTHERWISE = (
 
 
 @attrs.frozen
-class _Ended:
-    """The end of a process.
+class _Run:
+    """The run of a process.
 
     Attributes:
-        answers: what it answered.
+        lines: the lines that it answered, up to its end or where it broke off: kind and value.
         status: its exit status; None if it was cut off.
         last: the last line that it wrote as an error.
     """
 
-    answers: Answers
+    lines: Sequence[tuple[str, Any]]
     status: int | None
     last: str
+
+    def value(self, kind: str) -> Any:  # noqa: ANN401  # a JSON value
+        """Return the value of the first line of a kind; None where there is none."""
+        return next((value for name, value in self.lines if name == kind), None)
 
 
 def check(
@@ -83,15 +85,21 @@ def check(
     """
     name = path_text(target, "a plugin, by name or folder")
     plugin, end = find(name), time.monotonic() + seconds
-    first = _run(plugin, _FIRST, end)
-    report, answers = _report(plugin, first, seconds), first.answers
-    about, values = answers.about, answers.values
-    if about is not None and values is not None:
-        before = {"formulas": about.formulas, "generated": answers.generated, "values": values}
-        report = _judged(report, _run(plugin, _OTHER, end, before), seconds)
+    first, findings = _run(plugin, _FIRST, end), _Findings(seconds)
+    findings.collect(first)
+    about, results = first.value("about"), first.value("results")
+    if about is not None and results is not None:
+        findings.collect(_run(plugin, _OTHER, end, {"formulas": about["formulas"], **results}))
+    report = Report(
+        plugin=plugin.name,
+        version=plugin.version,
+        formulas=len(about["formulas"]) if about else 0,
+        skill_types=about["skill_types"] if about else 0,
+        checked=tuple(Checked(name, tuple(found)) for name, found in findings.by_check.items()),
+    )
     if about is None or not (record or reset):
         return report
-    return _recorded(report, plugin, about, answers.golden, reset=reset)
+    return _recorded(report, plugin, about, first.value("golden") or {}, reset=reset)
 
 
 def _run(
@@ -99,7 +107,7 @@ def _run(
     environment: Mapping[str, str],
     end: float,
     before: Any = None,  # noqa: ANN401  # a JSON value
-) -> _Ended:
+) -> _Run:
     """Return one run of the checks, or of the comparison with what was said before.
 
     It is cut off at the end of the time, with whatever of its session is left. The comparison runs
@@ -133,7 +141,7 @@ def _run(
         said = answers.read_bytes() if answers.exists() else b""
         lines = errors.read_text(encoding="utf-8", errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return _Ended(Answers.read(said), status, last)
+        return _Run([*_lines(said)], status, last)
 
 
 def _search_path() -> Mapping[str, str]:
@@ -144,41 +152,60 @@ def _search_path() -> Mapping[str, str]:
     return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, folders.split(os.pathsep)))}
 
 
-def _report(target: Target, ended: _Ended, seconds: float) -> Report:
-    answers = ended.answers
-    begun = [name for name in dict.fromkeys(answers.begun) if name in NAMES] or [LOADING]
-    report = Report(
-        plugin=target.name,
-        version=target.version,
-        formulas=len(answers.about.formulas) if answers.about else 0,
-        skill_types=answers.about.skill_types if answers.about else 0,
-        checked=tuple(map(Checked, begun)),
-    )
-    return _judged(report, ended, seconds)
+def _lines(data: bytes) -> Iterator[tuple[str, Any]]:
+    """Yield the lines of answers; what follows one that was not written to its end is left out."""
+    for line in data.splitlines():
+        try:
+            kind, value = json.loads(line)
+        except ValueError:
+            return
+        yield kind, value
 
 
-def _judged(report: Report, ended: _Ended, seconds: float) -> Report:
-    """Return the report with the findings of a run, and with what is wrong with the run itself."""
-    names = [checked.name for checked in report.checked]
-    for name, problem in ended.answers.findings(LOADING):
-        report = _with(report, name if name in names else names[-1], problem)
-    last = next((name for name in reversed(ended.answers.begun) if name in names), names[-1])
-    wrong = _unfinished(ended, last, seconds)
-    return report if wrong is None else _with(report, last, wrong)
+@attrs.define
+class _Findings:
+    """The findings of the runs, by the check that found them.
+
+    Attributes:
+        seconds: which the runs may take altogether.
+        by_check: for each check that the first run began, in order; a finding is told once.
+    """
+
+    seconds: float
+    by_check: dict[str, list[Diagnostic]] = attrs.field(factory=dict)
+
+    def collect(self, run: _Run) -> None:
+        """Add what a run found, and what is wrong with the run itself."""
+        name, is_first = LOADING, not self.by_check
+        self.by_check.setdefault(name, [])
+        for kind, value in run.lines:
+            if kind == "begin":
+                name = value
+                if is_first:
+                    self.by_check.setdefault(name, [])
+            elif kind == "found":
+                self._add(name, Diagnostic(**value))
+        wrong = _unfinished(run, name, self.seconds)
+        if wrong is not None:
+            self._add(name, wrong)
+
+    def _add(self, name: str, problem: Diagnostic) -> None:
+        if not any(problem in found for found in self.by_check.values()):
+            self.by_check[name if name in self.by_check else [*self.by_check][-1]].append(problem)
 
 
-def _unfinished(ended: _Ended, where: str, seconds: float) -> Diagnostic | None:
+def _unfinished(run: _Run, where: str, seconds: float) -> Diagnostic | None:
     """Return the finding about a process that did not come to its end; None if it did."""
-    if ended.status is None:
+    if run.status is None:
         message = f"found no end of {where!r} after {seconds:g} seconds altogether, expected one"
         return finding("timed-out", where, message)
-    if not ended.status:
-        if ended.answers.has_end:
+    if not run.status:
+        if run.lines and run.lines[-1][0] == "end":
             return None
         message = "found that the process ended before its last answer, expected it after that"
         return finding("crashed", where, message)
-    message = f"found that the process ended with {_status(ended.status)}, expected 0"
-    return finding("crashed", where, f"{message}: {ended.last}" if ended.last else message)
+    message = f"found that the process ended with {_status(run.status)}, expected 0"
+    return finding("crashed", where, f"{message}: {run.last}" if run.last else message)
 
 
 def _status(status: int) -> str:
@@ -189,31 +216,16 @@ def _status(status: int) -> str:
     return f"the signal {-status}"
 
 
-def _with(report: Report, name: str, found: Diagnostic) -> Report:
-    """Return the report with one more finding of a check; the same is told once."""
-    if any(found == earlier for earlier in report.findings):
-        return report
-    checked = [
-        _and(checked_one, found) if checked_one.name == name else checked_one
-        for checked_one in report.checked
-    ]
-    return attrs.evolve(report, checked=tuple(checked))
-
-
-def _and(checked: Checked, found: Diagnostic) -> Checked:
-    return attrs.evolve(checked, findings=(*checked.findings, found))
-
-
 def _recorded(
     report: Report,
     target: Target,
-    about: About,
+    about: Mapping[str, Any],
     golden: Mapping[str, FactValues],
     *,
     reset: bool,
 ) -> Report:
     """Return the report after formulas were recorded, if nothing but that was missing."""
-    folder, version = Path(about.folder), report.version
+    folder, version = Path(about["folder"]), report.version
     # the plugin says where its module is: nothing is written elsewhere
     if not any(_holds(folder_of_code, folder) for folder_of_code in target.code):
         return report
@@ -226,8 +238,8 @@ def _recorded(
     ):
         return report
     formulas = {
-        name: Recorded(digest, tuple(about.texts.get(name, ())), values=golden.get(name, {}))
-        for name, digest in about.formulas.items()
+        name: Recorded(digest, tuple(about["texts"].get(name, ())), values=golden.get(name, {}))
+        for name, digest in about["formulas"].items()
     }
     if reset:
         added, removed = reset_releases(folder, formulas, version)
