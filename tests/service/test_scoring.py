@@ -161,12 +161,16 @@ def test_a_posted_rule_set_scores(state: Path) -> None:
     assert "found no rules" in scored(text, None)["refused"]["message"]
 
 
+PATIENT = Settings(scoring_seconds=600)
+"""Nothing is too slow for them: a machine may be busy."""
+
+
 @pytest.mark.nightly
 def test_a_process_scores_as_a_thread_does_and_none_outlives_its_service(state: Path) -> None:
     made = list[ScoringProcesses]()
 
     def real(_: Ledger) -> ScoringProcesses:
-        made.append(ScoringProcesses(Settings(), str(state)))
+        made.append(ScoringProcesses(PATIENT, str(state)))
         return made[-1]
 
     with live(state) as service, live(state, scoring=real) as apart:
@@ -187,9 +191,7 @@ class Hungry(RecordScorer):
 @pytest.mark.nightly
 def test_a_process_that_wants_more_memory_than_its_limit_ends(state: Path) -> None:
     def hungry(_: Ledger) -> ScoringProcesses:
-        return ScoringProcesses(
-            Settings(), None, lambda: Worker(Hungry(str(state), memory=1 << 29))
-        )
+        return ScoringProcesses(PATIENT, None, lambda: Worker(Hungry(str(state), memory=1 << 29)))
 
     with live(state, scoring=hungry) as service:
         reply = post(service, RECORD)
