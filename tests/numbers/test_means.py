@@ -30,11 +30,6 @@ def wrong_rows(weights: str, rows: int, seed: int = 1) -> list[int]:
     return oracle.wrong_geometric(answers, columns, exact)
 
 
-def many_rows_of(weights: str) -> int:
-    """As `rows_of`, at night: over 1 000 000 in all."""
-    return 60_000 if cases.degree(cases.fractions(weights)) <= 100 else 25_000
-
-
 @pytest.mark.parametrize("weights", cases.WEIGHTS)
 def test_a_column_is_the_exact_mean_rounded_once(weights: str) -> None:
     assert wrong_rows(weights, rows_of(weights)) == []
@@ -43,7 +38,7 @@ def test_a_column_is_the_exact_mean_rounded_once(weights: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("weights", cases.WEIGHTS)
 def test_a_million_rows_are_the_exact_mean_rounded_once(weights: str) -> None:
-    assert wrong_rows(weights, many_rows_of(weights), seed=2) == []
+    assert wrong_rows(weights, 40 * rows_of(weights), seed=2) == []
 
 
 @pytest.mark.parametrize("weights", cases.WEIGHTS)

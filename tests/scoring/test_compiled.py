@@ -11,10 +11,8 @@ from tallystick.formula.facts import integer
 from tallystick.formula.tree import Node, const, label, published
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
-from tallystick.plugins.registry import installed
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.value import Value
-from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
 
 A, B = integer("submission.a"), integer("submission.b")
 WIDE, POSITIVE = Domain(0, 10), Domain(1, 10)
@@ -57,13 +55,6 @@ def test_units_of_published_values_are_part_of_the_question() -> None:
     assert (fine.nano({}, {"x": 7}), coarse.nano({}, {"x": 10})) == (21, 30)
 
 
-def test_where_a_fact_stands_is_no_part_of_the_proof() -> None:
-    there = compile_tree(A - B, {A.digest: WIDE, B.digest: WIDE}, {})
-    here = compile_tree(A - B, {B.digest: WIDE, A.digest: WIDE}, {})
-    assert here is there
-    assert there.nano({A.digest: 9, B.digest: 2}, {}) == 7 * 10**9
-
-
 def test_labels_stay_those_of_their_own_tree() -> None:
     read = Value.of("x", "axis", const(Fraction(1, 2)), {})
     values = [
@@ -75,13 +66,3 @@ def test_labels_stay_those_of_their_own_tree() -> None:
         trace: dict[str, Exact] = {}
         assert value.exact({}, {read: NANO // 2}, trace) == Fraction(3, 4)
         assert trace == {name: Fraction(3, 2)}
-
-
-def test_candidates_of_a_sweep_share_what_they_have_in_common() -> None:
-    sweep = parse_sweep("axes.detection.review=0.3:0.5:0.1")
-    first, second = candidates_of(["skills@1.0.0"], [sweep], installed())[1:3]
-    different = set()
-    for name, bound in first.rules.types.items():
-        axes = zip(bound.axes, second.rules.types[name].axes, strict=True)
-        different |= {mine.name for mine, other in axes if mine.compiled is not other.compiled}
-    assert different == {"detection"}

@@ -87,18 +87,33 @@ def rows_of(path: Path) -> list[Record]:
 # results
 
 
-def test_a_result_says_the_measures_as_fractions_give_them(scorer: Scorer, tmp_path: Path) -> None:
+def test_every_format_says_the_measures_as_fractions_give_them(
+    scorer: Scorer, tmp_path: Path
+) -> None:
     records = random_parcels(1, 400)
-    rows = rows_of(scored(scorer, tmp_path, records, "results.jsonl"))
-    for record, row in zip(records, rows, strict=True):
-        assert row["measures"] == (expected(record) if "submission" in record else {})
-
-
-def test_one_record_and_a_file_of_them_say_the_same(scorer: Scorer, tmp_path: Path) -> None:
-    records = random_parcels(2, 60)
-    rows = scored(scorer, tmp_path, records, "results.jsonl").read_text().splitlines()
+    output = scored(scorer, tmp_path, records, "results.jsonl")
+    rows = rows_of(output)
     alone = [scorer.score(each, line=n).to_json() for n, each in enumerate(records, 1)]
-    assert rows == alone
+    assert output.read_text().splitlines() == alone
+    table = pq.read_table(scored(scorer, tmp_path, records, "results.parquet"))
+    kinds = {field.name: field.type for field in table.schema.field("measures").type}
+    decimals = dict.fromkeys(("delay", "recall", "units"), pa.decimal128(19, 9))
+    assert kinds == {**decimals, "precision": pa.string()}
+    assert table.column("quality").null_count == len(records)
+    with scored(scorer, tmp_path, records, "results.csv").open(newline="") as file:
+        sheet = list(csv.DictReader(file))
+    found = zip(records, rows, table.column("measures").to_pylist(), sheet, strict=True)
+    for record, row, of_table, cells in found:
+        assert row["measures"] == (expected(record) if "submission" in record else {})
+        measures = row["measures"] or dict.fromkeys(kinds)
+        told = {n: f"{v:f}" if isinstance(v, Decimal) else v for n, v in of_table.items()}
+        assert told == measures
+        own = {n[len("measures.") :]: v for n, v in cells.items() if n.startswith("measures.")}
+        assert own == {name: value or "" for name, value in measures.items()}
+    facts, of_facts = tmp_path / "facts.parquet", tmp_path / "of_facts.jsonl"
+    extract_file(tmp_path / "records.jsonl", facts, scorer.registry)
+    scorer.score_file(facts, of_facts)
+    assert of_facts.read_bytes() == output.read_bytes()
 
 
 def test_measures_stand_after_the_axes_and_alone_in_rule_sets_that_have_them(
@@ -144,42 +159,6 @@ def test_what_is_read_unrounded_is_rounded_once(scorer: Scorer, tmp_path: Path) 
     published_first = parcels.load(tmp_path, text)
     exact, rounded = (s.score(parcel()).to_dict()["measures"] for s in (scorer, published_first))
     assert (exact["recall"], rounded["recall"]) == ("1.333333333", "1.333333334")
-
-
-def test_parquet_holds_decimals_and_ratios_as_text(scorer: Scorer, tmp_path: Path) -> None:
-    records = random_parcels(3, 120)
-    rows = rows_of(scored(scorer, tmp_path, records, "results.jsonl"))
-    table = pq.read_table(scored(scorer, tmp_path, records, "results.parquet"))
-    kinds = {field.name: field.type for field in table.schema.field("measures").type}
-    decimal = pa.decimal128(19, 9)
-    assert kinds == {
-        **dict.fromkeys(("delay", "recall", "units"), decimal),
-        "precision": pa.string(),
-    }
-    for row, found in zip(rows, table.column("measures").to_pylist(), strict=True):
-        told = {n: f"{v:f}" if isinstance(v, Decimal) else v for n, v in found.items()}
-        assert told == (row["measures"] or dict.fromkeys(kinds))
-    assert table.column("quality").null_count == len(records)
-
-
-def test_csv_has_a_column_for_each_measure(scorer: Scorer, tmp_path: Path) -> None:
-    records = random_parcels(4, 40)
-    rows = rows_of(scored(scorer, tmp_path, records, "results.jsonl"))
-    with scored(scorer, tmp_path, records, "results.csv").open(newline="") as file:
-        found = list(csv.DictReader(file))
-    for row, cells in zip(rows, found, strict=True):
-        own = {n[len("measures.") :]: v for n, v in cells.items() if n.startswith("measures.")}
-        measures = row["measures"] or dict.fromkeys(own)
-        assert own == {name: value or "" for name, value in measures.items()}
-
-
-def test_a_facts_file_is_scored_as_its_records(scorer: Scorer, tmp_path: Path) -> None:
-    records = random_parcels(6, 80)
-    rows = scored(scorer, tmp_path, records, "results.jsonl").read_bytes()
-    facts, output = tmp_path / "facts.parquet", tmp_path / "of_facts.jsonl"
-    extract_file(tmp_path / "records.jsonl", facts, scorer.registry)
-    scorer.score_file(facts, output)
-    assert output.read_bytes() == rows
 
 
 # groups

@@ -108,10 +108,3 @@ def near_tie(weights: Sequence[Fraction]) -> tuple[int, ...]:
         if first.denominator == 1 and abs(first) < MARGIN:
             found.append((int(first), *rest, *(0 for _ in weights[4:])))
     return min(found, key=lambda d: sum(n * n for n in d), default=(0,) * len(weights))
-
-
-def starts(seed: int, rows: int, largest: int, smallest: int = 0) -> NDArray[np.int64]:
-    """First rows of groups of ``smallest`` to ``largest`` rows."""
-    sizes = integers(seed, rows, smallest, largest)
-    bounds = np.concatenate(([0], np.cumsum(sizes)))
-    return bounds[bounds < rows - largest]

@@ -51,14 +51,6 @@ def wrong_arithmetic(answers: Answers, columns: Columns, weights: Sequence[Fract
     return _wrong(answers, ((total, degree) for total in sums))
 
 
-def wrong_medians(answers: list[int], groups: Sequence[list[int]]) -> list[int]:
-    quotients = []
-    for values in groups:
-        ordered = sorted(values)
-        quotients.append((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2], 2))
-    return _wrong(answers, quotients)
-
-
 def _wrong(answers: Answers, quotients: Iterable[tuple[int, int]]) -> list[int]:
     pairs = zip(_integers(answers), quotients, strict=True)
     return [row for row, (answer, q) in enumerate(pairs) if not is_nearest(answer, *q)]
