@@ -20,7 +20,7 @@ from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.balls import BallProgram
 from tallystick.formula.columns import ColumnProgram, Proposal
 from tallystick.formula.evaluate import compile_reference, evaluate
-from tallystick.formula.integers import compile_integers
+from tallystick.formula.generated import compile_integers
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Input, Program
 from tallystick.numbers.nano import NANO

@@ -10,9 +10,8 @@ from functools import reduce
 import attrs
 import z3
 
-from tallystick.formula.condition import Compare, Condition
 from tallystick.formula.facts import scale_of
-from tallystick.formula.polynomial import Polynomial
+from tallystick.formula.polynomial import Compare, Condition, Polynomial
 from tallystick.formula.program import Arm, Cell, Input, Program
 from tallystick.formula.smt import Term, Truth, Unknowns, as_number, number
 from tallystick.numbers.nano import NANO

@@ -9,7 +9,7 @@ from formula.agreement import lowered, way_of
 from formula.constructed import LIMITS, SIZES, TIES, Sample, share, small_ratios
 
 from tallystick.formula.columns import CHUNK, ColumnProgram
-from tallystick.formula.integers import compile_integers
+from tallystick.formula.generated import compile_integers
 from tallystick.numbers.nano import NANO
 
 Ratios = list[tuple[int, int]]

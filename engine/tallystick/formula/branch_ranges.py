@@ -15,10 +15,12 @@ from fractions import Fraction
 from math import ceil, floor, prod
 from typing import Any
 
-from tallystick.formula.condition import Compare, Condition, Relation
 from tallystick.formula.polynomial import (
+    Compare,
+    Condition,
     Monomial,
     Polynomial,
+    Relation,
     add,
     atom,
     common,

@@ -28,11 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.branch_ranges import BranchRanges
-from tallystick.formula.condition import Compare, Condition
-from tallystick.formula.integers import compile_integers
-from tallystick.formula.polynomial import ONE, Polynomial, is_constant, scale
+from tallystick.formula.generated import COLUMNS, compile_integers
+from tallystick.formula.polynomial import ONE, Compare, Condition, Polynomial, is_constant, scale
 from tallystick.formula.program import Arm, Program
-from tallystick.formula.source import COLUMNS
 from tallystick.numbers.nano import NANO, publish
 
 Column = npt.NDArray[np.int64]

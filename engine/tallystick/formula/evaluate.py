@@ -1,6 +1,6 @@
 """The reference: the exact value of a tree for one record, step by step.
 
-Everything else that computes a formula (``columns``, ``integers``, ``balls``) must give the same
+Everything else that computes a formula (``columns``, ``generated``, ``balls``) must give the same
 number.
 """
 

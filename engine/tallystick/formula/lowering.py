@@ -16,31 +16,35 @@ has one in it. What is lowered so is proved, but does not run: `balls` and `eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from math import gcd, lcm
 
 import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.branch_ranges import BranchRanges, End, Interval
-from tallystick.formula.condition import TRUE, Compare, Condition, Connective, compare, opposite
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import function_of, operands_of
 from tallystick.formula.facts import relations, scale_of
 from tallystick.formula.polynomial import (
     ONE,
+    TRUE,
     ZERO,
+    Compare,
+    Condition,
+    Connective,
     Polynomial,
     add,
     atom,
     common,
+    compare,
     constant,
     content,
     divide,
     is_constant,
     multiply,
+    opposite,
     scale,
     strip,
 )
@@ -53,8 +57,8 @@ from tallystick.numbers.real import Exact
 Ratio = tuple[Polynomial, Polynomial]
 """Numerator and positive denominator."""
 
-Branch = tuple[Callable[[BranchRanges], Condition], Callable[[BranchRanges], list[Arm]]]
-"""Two functions of an arm, each of the ranges in force: its condition, and its lowered value."""
+Branch = tuple[Node | Condition, Node | Ratio]
+"""The condition and the value of an arm; a node is lowered where it is reached."""
 
 _LEAST_TO_EXP, _MOST_TO_EXP = Fraction(-(10**6)), Fraction(40)
 """The numbers that exp takes."""
@@ -171,10 +175,10 @@ class _Lowering:
         if node.op in ("label", "rank"):
             return self.arms(node.args[0], known)
         if node.kind is Kind.TRUTH and node.op != "fact":
-            holds = _given(self.condition(node, known))
-            return self.split([(holds, _value(ONE)), _last(_value(ZERO))], known)
+            return self.split([(node, (ONE, ONE)), (TRUE, (ZERO, ONE))], known)
         if node.op == "cases":
-            return self.split(self._branches(node), known)
+            arms, otherwise = arms_of(node)
+            return self.split([*arms, (TRUE, otherwise)], known)
         if node.op in ("min", "max", "abs"):
             return self._choice(node, known)
         return [_arm(*self._single(node, known), known)]
@@ -249,36 +253,26 @@ class _Lowering:
             )
         return atom(known.atoms[node.digest]), constant(scaled)
 
-    def _branches(self, node: Node) -> list[Branch]:
-        arms, otherwise = arms_of(node)
-        branches: list[Branch] = [
-            (partial(self.condition, when), partial(self.arms, value)) for when, value in arms
-        ]
-        return [*branches, _last(partial(self.arms, otherwise))]
-
     def _choice(self, node: Node, known: BranchRanges) -> list[Arm]:
         n, d = self.ratio(node.args[0], known)
         if node.op == "abs":
-            negative = _given(compare(n, "<"))
-            return self.split([(negative, _value(scale(n, -1), d)), _last(_value(n, d))], known)
+            return self.split([(compare(n, "<"), (scale(n, -1), d)), (TRUE, (n, d))], known)
         m, e = self.ratio(node.args[1], known)
-        at_most = _given(compare(add(multiply(n, e), multiply(m, d), -1), "<="))
-        small, large = _value(n, d), _value(m, e)
-        if node.op == "max":
-            small, large = large, small
-        return self.split([(at_most, small), _last(large)], known)
+        at_most = compare(add(multiply(n, e), multiply(m, d), -1), "<=")
+        small, large = ((n, d), (m, e)) if node.op == "min" else ((m, e), (n, d))
+        return self.split([(at_most, small), (TRUE, large)], known)
 
-    def split(self, branches: list[Branch], known: BranchRanges) -> list[Arm]:
+    def split(self, branches: Sequence[Branch], known: BranchRanges) -> list[Arm]:
         """First match wins: an arm knows its condition and the failure of all before it.
 
         Without an arm that can be reached, there is none.
         """
         scope, arms_so_far = known.copy(), list[Arm]()
-        for ask, take in branches:
-            condition = ask(scope)
+        for when, value in branches:
+            condition = self.condition(when, scope) if isinstance(when, Node) else when
             inside = scope.copy()
             inside.assume(condition)
-            inner = take(inside) if inside.possible else []
+            inner = self._taken(value, inside) if inside.possible else []
             if inner:
                 arms_so_far += self._guarded(condition, inner, inside, scope.copy())
             scope.assume(opposite(condition))
@@ -288,6 +282,9 @@ class _Lowering:
         if arms_so_far:
             arms_so_far[-1] = attrs.evolve(arms_so_far[-1], when=TRUE)
         return arms_so_far
+
+    def _taken(self, value: Node | Ratio, known: BranchRanges) -> list[Arm]:
+        return self.arms(value, known) if isinstance(value, Node) else [_arm(*value, known)]
 
     def _guarded(
         self, condition: Condition, inner: list[Arm], inside: BranchRanges, scope: BranchRanges
@@ -364,20 +361,6 @@ class _Lowering:
             return first
         second = self.condition(node.args[1], after)
         return Connective((first, second), every=both)
-
-
-def _given(condition: Condition) -> Callable[[BranchRanges], Condition]:
-    return lambda _: condition
-
-
-def _last(take: Callable[[BranchRanges], list[Arm]]) -> Branch:
-    return _given(TRUE), take
-
-
-def _value(
-    numerator: Polynomial, denominator: Polynomial = ONE
-) -> Callable[[BranchRanges], list[Arm]]:
-    return lambda known: [_arm(numerator, denominator, known)]
 
 
 def _arm(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Arm:

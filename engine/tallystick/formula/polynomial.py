@@ -3,12 +3,17 @@
 A polynomial is a mapping from a monomial (a sorted tuple of atom numbers) to its coefficient, none
 of them zero; the empty mapping is 0, the empty monomial the constant term. Values are never
 changed in place.
+
+A condition compares polynomials with zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import gcd
+from typing import Literal
+
+import attrs
 
 from tallystick.errors import FormulaError
 
@@ -19,6 +24,8 @@ ONE: Polynomial = {(): 1}
 ZERO: Polynomial = {}
 MAX_TERMS = 512
 """The longest polynomial: longer ones would make a formula too slow to prove."""
+
+Relation = Literal["<", "<=", "==", "!="]
 
 
 def constant(value: int) -> Polynomial:
@@ -101,6 +108,48 @@ def primitive(polynomial: Polynomial) -> tuple[tuple[tuple[Monomial, int], ...],
 def is_constant(polynomial: Polynomial) -> bool:
     """Return whether no atom occurs."""
     return all(not m for m in polynomial)
+
+
+@attrs.frozen
+class Compare:
+    """``polynomial relation 0``."""
+
+    polynomial: Polynomial
+    relation: Relation
+
+
+@attrs.frozen
+class Connective:
+    """Conditions that hold together, or of which one is enough; read from left to right.
+
+    Attributes:
+        parts: the conditions.
+        every: whether all of them must hold.
+    """
+
+    parts: tuple[Condition, ...]
+    every: bool
+
+
+Condition = Compare | Connective
+
+TRUE = Connective((), every=True)
+
+_OPPOSITES: dict[Relation, Relation] = {"<": "<=", "<=": "<", "==": "!=", "!=": "=="}
+
+
+def compare(polynomial: Polynomial, relation: Relation) -> Compare:
+    """Return a comparison with zero, without the common divisor of the coefficients."""
+    return Compare(divide(polynomial, content(polynomial) or 1), relation)
+
+
+def opposite(condition: Condition) -> Condition:
+    """Return the condition that holds wherever another one does not."""
+    if isinstance(condition, Connective):
+        return Connective(tuple(map(opposite, condition.parts)), not condition.every)
+    is_order = condition.relation in {"<", "<="}
+    polynomial = scale(condition.polynomial, -1) if is_order else condition.polynomial
+    return Compare(polynomial, _OPPOSITES[condition.relation])
 
 
 def _capped(polynomial: dict[Monomial, int]) -> Polynomial:

@@ -11,9 +11,8 @@ import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.branch_ranges import BranchRanges
-from tallystick.formula.condition import Compare, Condition
 from tallystick.formula.domain import Domain
-from tallystick.formula.polynomial import Polynomial, add, is_constant
+from tallystick.formula.polynomial import Compare, Condition, Polynomial, add, is_constant
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import publish
 

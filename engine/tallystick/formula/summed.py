@@ -21,7 +21,7 @@ from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_n
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of
 from tallystick.formula.facts.families import READERS, family, is_opaque, reader_of
 from tallystick.formula.facts.reader import FactIndex, Repetition, bound_of
-from tallystick.formula.integers import compile_ratio
+from tallystick.formula.generated import compile_ratio
 from tallystick.formula.lowering import lower
 from tallystick.formula.polynomial import scale
 from tallystick.formula.program import Program

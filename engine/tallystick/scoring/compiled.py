@@ -14,7 +14,7 @@ import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.evaluate import compile_reference
-from tallystick.formula.integers import (
+from tallystick.formula.generated import (
     IntegerFunction,
     RatioFunction,
     compile_integers,
