@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.command import run
-from examples import examples, fast_rows
+from examples import examples
 from generators import lines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,6 @@ from tallystick.scoring.facts.file import (
     FactsRequest,
     FactsWriter,
     facts_metadata,
-    sealed,
 )
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.facts.source import FactsSource
@@ -180,100 +179,6 @@ def test_what_the_file_says_of_itself(facts: Path) -> None:
     assert (said.lines, said.records, said.chunk) == (400, 398, CHUNK)
     stored = json.loads(pq.read_metadata(facts).metadata[KEY])
     assert {f["text"] for f in stored["facts"].values()} >= {"verdict", "max_budget_tao"}
-
-
-def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """The same row groups under a changed description."""
-    with pq.ParquetFile(path) as parquet:
-        said = json.loads(parquet.metadata.metadata[KEY])
-        groups = [parquet.read_row_group(g) for g in range(parquet.metadata.num_row_groups)]
-    change(said)
-    with pq.ParquetWriter(path, groups[0].schema) as writer:
-        for group in groups:
-            writer.write_table(group)
-        said.pop("checksum")
-        writer.add_key_value_metadata({KEY.decode(): sealed(said)})
-
-
-def _other_schema(said: dict[str, Any]) -> None:
-    said["types"]["mcp_server"]["schema"] = "sha256:1"
-
-
-def _other_definitions(said: dict[str, Any]) -> None:
-    said["types"]["declarative"]["definitions"] = "sha256:1"
-
-
-def _other_requirements(said: dict[str, Any]) -> None:
-    from tallystick.scoring.facts.catalog import definitions_digest
-
-    made = said["types"]["workflow"]
-    made["requirements"] = {}
-    made["definitions"] = definitions_digest(made["facts"], {})
-
-
-def _fewer_facts(said: dict[str, Any]) -> None:
-    from tallystick.scoring.facts.catalog import definitions_digest
-
-    made = said["types"]["workflow"]
-    budget = next(d for d, f in said["facts"].items() if f["text"] == "max_budget_tao")
-    made["facts"].remove(budget)
-    made["definitions"] = definitions_digest(made["facts"], made["requirements"])
-
-
-def _newer(said: dict[str, Any]) -> None:
-    said["format"] = 2
-
-
-def _no_chunk(said: dict[str, Any]) -> None:
-    del said["chunk"]
-
-
-def _other_groups(said: dict[str, Any]) -> None:
-    said["groups"].pop()
-
-
-def _unknown_type(said: dict[str, Any]) -> None:
-    for group in said["groups"]:
-        group[1] = "poetry" if group[1] == "workflow" else group[1]
-    said["types"]["poetry"] = said["types"].pop("workflow")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    fast_rows(
-        [
-            (_other_schema, "facts of mcp_server made with the record schema sha256:1"),
-            (_other_definitions, "facts of declarative made with the definitions sha256:1"),
-            (_other_requirements, "facts of workflow made with the definitions"),
-            (_fewer_facts, "facts of workflow without max_budget_tao"),
-            (_newer, "a facts file of format 2, expected 1"),
-            (_no_chunk, "whose parts contradict each other"),
-            (_other_groups, "whose parts contradict each other"),
-            (_unknown_type, "facts of the skill type 'poetry', expected one of"),
-        ],
-        0,
-        2,
-        5,
-    ),
-)
-def test_other_facts_are_refused(
-    facts: Path, change: Callable[[dict[str, Any]], None], message: str
-) -> None:
-    changed(facts, change)
-    request = FactsRequest(CATALOGUES, EVERY | {"poetry": frozenset()})
-    with pytest.raises(InputError, match=message) as caught:
-        list(read(facts, request))
-    assert str(caught.value).startswith(f"{facts}: ")
-
-
-@pytest.mark.nightly
-def test_a_file_that_lacks_facts_of_other_rule_sets_alone_is_read(
-    facts: Path, scorers: dict[str, tallystick.Scorer]
-) -> None:
-    changed(facts, _fewer_facts)
-    assert list(read(facts, FactsRequest(CATALOGUES, results.wanted_by(scorers["skills@1.0.0"]))))
-    with pytest.raises(InputError, match="without max_budget_tao"):
-        list(read(facts, FactsRequest(CATALOGUES, results.wanted_by(scorers["workflow@1.1.0"]))))
 
 
 def test_facts_of_a_type_whose_plugin_nobody_names_are_read_past(facts: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from generators import SKILL_TYPES, lines
 import tallystick
 from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
-from tallystick.scoring.facts.file import KEY, facts_metadata, sealed
+from tallystick.scoring.facts.catalog import catalog_of, definitions_digest
+from tallystick.scoring.facts.file import KEY, FactsRequest, facts_metadata, sealed
 from tallystick.scoring.facts.run import extract_file
+from tallystick.scoring.facts.source import FactsSource
 
 RULES = ("--rules", "skills@1.0.0")
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
@@ -45,11 +48,15 @@ def facts(made: dict[str, bytes], tmp_path: Path) -> Path:
     return path
 
 
-def _rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """The same row groups under another description, whose checksum is right."""
+def _rewritten(
+    path: Path,
+    change: Callable[[dict[str, Any]], object] = id,
+    columns: Callable[[pa.Table], pa.Table] = lambda table: table,
+) -> None:
+    """Write facts again with other columns, or under another description that is sealed."""
     with pq.ParquetFile(path) as parquet:
         said = json.loads(parquet.metadata.metadata[KEY])
-        groups = [parquet.read_row_group(g) for g in range(parquet.metadata.num_row_groups)]
+        groups = [columns(parquet.read_row_group(g)) for g in range(parquet.num_row_groups)]
     said.pop("checksum")
     change(said)
     with pq.ParquetWriter(path, groups[0].schema) as writer:
@@ -67,10 +74,40 @@ def test_a_description_that_is_nested_without_an_end_is_told(facts: Path) -> Non
         facts_metadata(facts)
 
 
+OF, OWN = "facts of mcp_server", "mcp_server"
+
+
+def _other_requirements(said: dict[str, Any]) -> None:
+    _redefined(said["types"][OWN], {})
+
+
+def _fewer_facts(said: dict[str, Any]) -> None:
+    made = said["types"][OWN]
+    made["facts"].remove(next(d for d, f in said["facts"].items() if f["text"] == "verdict"))
+    _redefined(made, made["requirements"])
+
+
+def _redefined(made: dict[str, Any], requirements: dict[str, str]) -> None:
+    made |= {"requirements": requirements}
+    made["definitions"] = definitions_digest(made["facts"], requirements)
+
+
+def _other_type(said: dict[str, Any]) -> None:
+    said["groups"] = [[n, "poetry" if name == OWN else name, r] for n, name, r in said["groups"]]
+    said["types"]["poetry"] = said["types"].pop(OWN)
+
+
 WRONG: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "schema": (lambda s: s["types"]["mcp_server"].update(schema="sha256:1"), "record schema sha"),
+    "schema": (lambda s: s["types"][OWN].update(schema="sha256:1"), "record schema sha256:1"),
+    "definitions": (
+        lambda s: s["types"][OWN].update(definitions="sha256:1"),
+        f"{OF} made with the definitions sha256:1",
+    ),
+    "requirements": (_other_requirements, f"{OF} made with the definitions"),
+    "fewer facts": (_fewer_facts, f"{OF} without verdict"),
     "newer": (lambda s: s.update(format=2), "a facts file of format 2, expected 1"),
     "no chunk": (lambda s: s.update(chunk=0), "contradict"),
+    "chunk left out": (lambda s: s.pop("chunk"), "contradict"),
     "chunk of text": (lambda s: s.update(chunk="16"), "contradict"),
     "chunk below 0": (lambda s: s.update(chunk=-16), "contradict"),
     "larger chunk": (lambda s: s.update(chunk=1 << 20), "contradict"),
@@ -79,6 +116,7 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "types of nothing": (lambda s: s.update(types=[]), "contradict"),
     "no types": (lambda s: s["types"].clear(), "contradict"),
     "half a type": (lambda s: s["types"]["mcp_server"].pop("requirements"), "contradict"),
+    "fewer groups": (lambda s: s["groups"].pop(), "contradict"),
     "groups turned": (lambda s: s["groups"].reverse(), "contradict"),
     "groups of two": (lambda s: s["groups"].__setitem__(0, [0, "mcp_server"]), "contradict"),
 }
@@ -86,7 +124,7 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 
 @pytest.mark.parametrize(
     ("command", "case"),
-    fast_rows([*(("score", case) for case in WRONG), ("backtest", "schema")], 0, 3, 7, 13),
+    fast_rows([*(("score", case) for case in WRONG), ("backtest", "schema")], 0, 2, 3, 10, 18),
 )
 def test_a_description_that_is_not_of_these_facts_is_refused(
     facts: Path, tmp_path: Path, command: str, case: str
@@ -98,6 +136,14 @@ def test_a_description_that_is_not_of_these_facts_is_refused(
     assert said.startswith(f"{facts}: ")
     assert message in said
     assert list(tmp_path.iterdir()) == [facts]
+
+
+def test_facts_of_a_type_that_is_wanted_and_not_installed_are_refused(facts: Path) -> None:
+    _rewritten(facts, _other_type)
+    catalogs = catalog_of(installed())
+    for wanted, refused in (({}, False), ({"poetry": ()}, True)):
+        with pytest.raises(InputError, match="'poetry'") if refused else nullcontext():
+            assert [chunk.facts(FactsRequest(catalogs, wanted)) for chunk in FactsSource(facts)]
 
 
 def _as_text(table: pa.Table) -> pa.Table:
@@ -116,26 +162,16 @@ def _as_double(table: pa.Table) -> pa.Table:
 def test_columns_of_another_kind_are_refused(
     facts: Path, tmp_path: Path, change: Callable[[pa.Table], pa.Table]
 ) -> None:
-    _with_columns(facts, change)
+    _rewritten(facts, columns=change)
     said = message_of(run("score", facts, *RULES, "-o", tmp_path / "out.jsonl"))
     assert said.startswith(f"{facts}: the file cannot be read as Parquet (found ")
 
 
 def test_columns_that_are_missing_are_refused(facts: Path, tmp_path: Path) -> None:
-    _with_columns(facts, lambda table: table.drop_columns(["epoch"]))
+    _rewritten(facts, columns=lambda table: table.drop_columns(["epoch"]))
     said = message_of(run("score", facts, *RULES, "-o", tmp_path / "out.jsonl"))
     assert said.startswith(f"{facts}: ")
     assert "epoch" in said
-
-
-def _with_columns(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    with pq.ParquetFile(path) as parquet:
-        said = parquet.metadata.metadata[KEY]
-        groups = [change(parquet.read_row_group(g)) for g in range(parquet.num_row_groups)]
-    with pq.ParquetWriter(path, groups[0].schema) as writer:
-        for group in groups:
-            writer.write_table(group)
-        writer.add_key_value_metadata({KEY: said})
 
 
 def _places(data: bytes, pages: int) -> list[int]:
