@@ -106,7 +106,7 @@ def _foreign_field(_random: Random, record: Record) -> None:
 
 
 def _flag_type(random: Random, record: Record) -> None:
-    record["checks"]["probe_verified"] = random.choice((1, "true", None))
+    record["checks"]["probe_verified"] = random.choice((1, "true"))
 
 
 def _completed_exceeds_total(random: Random, record: Record) -> None:

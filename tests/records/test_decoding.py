@@ -215,6 +215,8 @@ def test_bad_values_have_a_stable_code_and_their_path(path: str, text: str, code
         ("submission.latency_ms", "1000000000.0000000001"),
         ("miner.hotkey", json.dumps("😀" * 64)),
         ("task_id", '"\\ud83d\\ude00"'),
+        ("task_id", r'"a\u0000b"'),
+        ("task_id", json.dumps("[{" * 1000)),
         ("submission.mcp_manifest_hash", "null"),
         ("checks.probe_verified", "null"),
         ("consensus", "null"),

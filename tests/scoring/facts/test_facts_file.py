@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
-from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.scoring.facts import results
@@ -95,28 +94,6 @@ def test_the_bytes_do_not_depend_on_how_the_records_were_split(cuts: list[int]) 
     assert written(cuts) == whole()
 
 
-@pytest.mark.nightly
-def test_other_chunks_are_other_bytes_with_the_same_facts(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.parquet", tmp_path / "other.parquet"
-    one.write_bytes(whole())
-    other.write_bytes(written([], 1000))
-    assert one.read_bytes() != other.read_bytes()
-    assert len(list(read(one, FactsRequest(CATALOGUES, EVERY)))) == -(-400 // 64)
-    assert len(list(read(other, FactsRequest(CATALOGUES, EVERY)))) == 1
-    assert joined(one, "epoch") == joined(other, "epoch")
-    assert joined(one, "task_id") == joined(other, "task_id")
-
-
-def joined(path: Path, field: str) -> dict[int, Any]:
-    """A field by line."""
-    return {
-        line: value
-        for batch in read(path, FactsRequest(CATALOGUES, EVERY))
-        for rows in batch.types.values()
-        for line, value in zip(rows.record.tolist(), getattr(rows, field).tolist(), strict=True)
-    }
-
-
 def test_what_is_read_is_what_was_taken(facts: Path) -> None:
     data, start = records(), 0
     for batch in read(facts, FactsRequest(CATALOGUES, EVERY)):
@@ -187,13 +164,6 @@ def test_facts_of_a_type_whose_plugin_nobody_names_are_read_past(facts: Path) ->
     request = FactsRequest(catalog_of(skills.registry), results.wanted_by(skills))
     rows = {name: len(r) for batch in read(facts, request) for name, r in batch.types.items()}
     assert rows["workflow"]
-
-
-def test_records_are_no_facts(tmp_path: Path) -> None:
-    path = tmp_path / "records.parquet"
-    pq.write_table(pa.table({"task_id": ["a"]}), path)
-    with pytest.raises(InputError, match="Parquet without facts"):
-        list(read(path, FactsRequest(CATALOGUES, EVERY)))
 
 
 def test_a_run_writes_facts_rejects_and_a_receipt(tmp_path: Path) -> None:
