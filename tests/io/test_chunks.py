@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import pickle
 import threading
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from tallystick.errors import InputError
 from tallystick.io import lines as lines_module
 from tallystick.io import sources as module
-from tallystick.io.lines import BLOCK_BYTES, MAX_LINE_BYTES
+from tallystick.io.lines import BLOCK_BYTES
 from tallystick.io.sources import FileChunk, ItemChunk, JsonLinesSource
 
 CONTENT = st.lists(st.sampled_from([b"", b"a", b"bb" * 9, b"\r", b"c" * 70, b"\n"]), max_size=40)
@@ -73,22 +72,6 @@ def test_numbers_begin_where_they_are_told_to(tmp_path: Path) -> None:
     assert source.next == 43
 
 
-def test_a_line_that_is_too_long_is_cut_in_its_piece(tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_bytes(b"a\n" + b"x" * (5 * MAX_LINE_BYTES) + b"\nb\n")
-    found, _ = cut(path)
-    lines = [line for chunk in found for line in chunk.items()]
-    assert [len(line) for line in lines] == [1, MAX_LINE_BYTES + 1, 1]
-
-
-def test_a_chunk_can_be_sent(tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_bytes(b"a\nb\n")
-    (chunk,), _ = cut(path)
-    sent = pickle.loads(pickle.dumps(chunk))  # noqa: S301  # its own
-    assert (sent.first, list(sent.items())) == (1, [b"a", b"b"])
-
-
 def test_a_chunk_knows_its_file_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,20 +92,6 @@ def test_a_file_that_has_changed_is_told(tmp_path: Path, content: bytes) -> None
         chunk = FileChunk(chunk.path, 1, 3, 1, chunk.checksum)
     with pytest.raises(InputError, match=r"records\.jsonl: found other bytes from byte"):
         list(chunk.items())
-
-
-def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        list(FileChunk(tmp_path / "records.jsonl", 0, 3, 1, 0).items())
-
-
-def test_an_empty_file_has_no_pieces(tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    path.touch()
-    with pytest.raises(InputError, match="the file is empty"):
-        cut(path)
-    with pytest.raises(InputError, match="the file is empty"):
-        list(JsonLinesSource(path))
 
 
 def test_a_pipe_gives_its_lines_themselves(tmp_path: Path) -> None:
