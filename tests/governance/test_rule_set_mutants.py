@@ -80,7 +80,7 @@ def test_what_does_not_load_is_told_and_not_counted(mutant: Mutant, tmp_path: Pa
     with pytest.raises(tallystick.RuleSetError):
         tallystick.load(str(path))
     found = report(path)
-    assert not found.loaded
+    assert found.scorer is None
     assert {finding.code for finding in found.findings} <= CHECKS.keys() - {*_PROVED_UNBOUND}
 
 
@@ -90,6 +90,6 @@ def test_nothing_notices_what_is_listed_as_unnoticed_or_is_as_sound(
     mutant: Mutant, tmp_path: Path
 ) -> None:
     assert mutant.text != shipped(mutant.base)
-    assert report(written(tmp_path, mutant.text)).loaded
+    assert report(written(tmp_path, mutant.text)).scorer is not None
     assert new_in(mutant, tmp_path) == set()
     assert refuted(mutant, tmp_path) == set()

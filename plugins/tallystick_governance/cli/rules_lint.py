@@ -125,7 +125,7 @@ def _loading(reference: str) -> Report:
     from tallystick_governance.lint.linting import report
 
     result = report(reference)
-    if not result.loaded:
+    if result.scorer is None:
         raise RuleSetError(result.findings)
     return result
 

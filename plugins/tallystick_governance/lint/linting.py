@@ -14,7 +14,7 @@ from tallystick.errors import RuleSetError
 from tallystick.io.paths import PathLike
 from tallystick.io.text import escaped
 from tallystick.numbers.text import fraction, numbered
-from tallystick.plugins.entries import RefusedPluginError, failure
+from tallystick.plugins.entries import failure
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.findings import Finding
 from tallystick.rules.loading import find, load
@@ -29,7 +29,6 @@ from tallystick_governance.lint.settings import renumbered
 from tallystick_governance.lint.suppressions import (
     NEW,
     OUTGROWN,
-    PlacedSilence,
     Suppressed,
     apart,
     beyond_silences,
@@ -58,22 +57,18 @@ class Report:
         rule_set: its ``name@version``; of one that does not load, what it was referred to by.
         findings: those that the rule set does not silence; beside another report, the new ones.
         silenced: those that it silences, with its reasons; beside another, those that changed.
-        loaded: whether it loads; of one that does not, only that is known.
         against: the rule set that it is compared with, if with any.
         gone: what is found in that one and no longer in this, with whatever figures.
-        silences: of the rule set, each with where it stands.
         checks: those that were made, by code.
         refused: why checks of an owner, or one of its checks, were not made, by name.
-        scorer: of the rule set, for comparisons with another; None of one that does not load.
+        scorer: of the rule set; None of one that does not load, of which only that is known.
     """
 
     rule_set: str
     findings: tuple[Diagnostic, ...]
     silenced: tuple[Suppressed, ...] = ()
-    loaded: bool = True
     against: str | None = None
     gone: tuple[Diagnostic, ...] = ()
-    silences: tuple[PlacedSilence, ...] = ()
     checks: Mapping[str, Check] = attrs.field(factory=dict, repr=False)
     refused: Mapping[str, str] = attrs.field(factory=dict)
     scorer: Scorer | None = attrs.field(default=None, eq=False, repr=False)
@@ -85,7 +80,7 @@ class Report:
 
         What is wrong with a silence goes with the code that it silences.
         """
-        if not self.loaded:
+        if self.scorer is None:
             return self
         return attrs.evolve(
             self,
@@ -114,39 +109,38 @@ class Report:
                 is called where there is such a warning.
             asked: the codes of comparisons that are asked on request alone.
         """
-        old = _placed_as_in(self, old)
-        eased = _eased(self, old)
-        compared, excused, refused = _compared(self, old, weight_moved, asked)
-        before = _partners((*eased, *(s.finding for s in self.silenced)), old.every)
-        reported = {id(suppressed) for suppressed in old.findings}
-        findings = [
-            _beside(finding, before.get(id(finding)), self.checks)
-            for finding in eased
-            if not _is_same(finding, before.get(id(finding)), self.checks, reported)
-        ]
-        silenced: list[Suppressed] = []
+        older = _Older.of(old, self)
+        partners = _partners(self.every, older.findings)
+        findings, silenced = list[Diagnostic](), list[Suppressed]()
+        for finding in self.findings:
+            partner = partners.get(id(finding))
+            if not older.has(finding, partner) or id(partner) in older.hidden:
+                findings.append(older.beside(older.eased(finding), partner))
         for suppressed in self.silenced:
-            partner = before.get(id(suppressed.finding))
-            judged = list(_unexcused(suppressed, partner, old, self.checks))
-            findings += judged
-            is_repeated = partner is not None and _is_same(suppressed.finding, partner, self.checks)
-            if not judged and not (is_repeated and id(partner) not in reported):
+            partner = partners.get(id(suppressed.finding))
+            if older.has(suppressed.finding, partner):
+                # a silence that is new is reported by itself
+                silenced += [] if id(partner) in older.hidden else [suppressed]
+            elif told := older.unexcused(suppressed, partner):
+                findings += told
+            else:
                 silenced.append(suppressed)
+        compared, excused, refused = _compared(self, old, weight_moved, asked)
         findings += compared
         for suppressed in excused:
-            if _is_silenced_in(old, suppressed.silence, self.checks):
+            if older.allows(suppressed.silence):
                 silenced.append(suppressed)
             else:
                 findings.append(suppressed.finding)
-        findings += _new_silences(self, old, (*self.silenced, *excused))
-        paired = {id(suppressed) for suppressed in before.values()}
+        findings += older.new_silences((*self.silenced, *excused))
+        paired = {id(partner) for partner in partners.values()}
         return attrs.evolve(
             self,
             findings=_in_order(findings),
             silenced=tuple(silenced),
             against=old.rule_set,
             refused=refused,
-            gone=tuple(f for f in old.every if id(f) not in paired),
+            gone=tuple(f for f in older.findings if id(f) not in paired),
         )
 
     @property
@@ -155,41 +149,120 @@ class Report:
         return (*self.findings, *(suppressed.finding for suppressed in self.silenced))
 
 
-def _placed_as_in(new: Report, old: Report) -> Report:
-    """Return a report with the paths that its findings and silences have in the newer file.
+@attrs.frozen(eq=False)
+class _Older:
+    """The report of the older rule set, at the places that its tables have in the newer file.
 
-    A step before another moves it on in its list: what is found of it is the same all the same.
+    Attributes:
+        report: of the newer rule set.
+        rule_set: the reference of the older one.
+        findings: in the older one, silenced or not.
+        hidden: which of them it silences, by identity of object.
+        silences: of the older one.
     """
-    if new.scorer is None or old.scorer is None:
-        return old
-    moved = renumbered(old.scorer.loaded, new.scorer.loaded)
-    if not moved:
-        return old
 
-    def placed(path: str) -> str:
-        for before, after in moved.items():
-            if path == before or path.startswith((f"{before}.", f"{before}[")):
-                return after + path.removeprefix(before)
-        return path
+    report: Report
+    rule_set: str
+    findings: tuple[Diagnostic, ...]
+    hidden: frozenset[int]
+    silences: tuple[Silence, ...]
 
-    def silence_of(silence: Silence) -> Silence:
-        return attrs.evolve(silence, path=silence.path and placed(silence.path))
+    @classmethod
+    def of(cls, old: Report, new: Report) -> _Older:
+        """Return the report of the older rule set beside that of the newer one.
 
-    return attrs.evolve(
-        old,
-        findings=tuple(attrs.evolve(f, path=placed(f.path)) for f in old.findings),
-        silenced=tuple(
-            attrs.evolve(
-                suppressed,
-                finding=attrs.evolve(suppressed.finding, path=placed(suppressed.finding.path)),
-                silence=silence_of(suppressed.silence),
+        A step before another moves it on in its list: what is found of it is the same all the same.
+        """
+        moved: Mapping[str, str] = {}
+        if new.scorer is not None and old.scorer is not None:
+            moved = renumbered(old.scorer.loaded, new.scorer.loaded)
+
+        def placed(path: str) -> str:
+            for before, after in moved.items():
+                if path == before or path.startswith((f"{before}.", f"{before}[")):
+                    return after + path.removeprefix(before)
+            return path
+
+        findings = tuple(attrs.evolve(f, path=placed(f.path)) for f in old.every)
+        silences = (attrs.evolve(s, path=s.path and placed(s.path)) for s in _silences(old))
+        hidden = frozenset(map(id, findings[len(old.findings) :]))
+        return cls(new, old.rule_set, findings, hidden, tuple(silences))
+
+    def has(self, finding: Diagnostic, partner: Diagnostic | None) -> bool:
+        """Return whether a finding of the older one has the same message and figures."""
+        if partner is None or _identity(finding) != _identity(partner):
+            return False
+        figures_of = self.report.checks[finding.code].figures_of
+        return figures_of(finding.evidence) == figures_of(partner.evidence)
+
+    def beside(self, finding: Diagnostic, partner: Diagnostic | None) -> Diagnostic:
+        """Return a finding with what was found at its place before."""
+        if partner is None or self.has(finding, partner):
+            return finding
+        return attrs.evolve(finding, evidence={**finding.evidence, "before": partner.message})
+
+    def allows(self, silence: Silence) -> bool:
+        """Return whether the older one has a silence, or one that covers all that it does."""
+        check = self.report.checks.get(silence.code)
+        return any(not is_wider(silence, older, check) for older in self.silences)
+
+    def eased(self, finding: Diagnostic) -> Diagnostic:
+        """Return a finding; what is a little beyond a silence that both have is a note."""
+        found = self._outgrown_by(finding)
+        check = self.report.checks[found.code]
+        slight = any(
+            is_slightly_beyond(found, silence, check) and self.allows(silence)
+            for silence in _silences(self.report)
+        )
+        return attrs.evolve(finding, severity="note") if slight else finding
+
+    def _outgrown_by(self, finding: Diagnostic) -> Diagnostic:
+        """Return the finding that has outgrown its silence, of what says so; else the finding."""
+        silenced = (finding.evidence.get("silenced"), finding.path)
+        reported = self.report.findings if finding.code == OUTGROWN else ()
+        return next((f for f in reported if _place(f) == silenced), finding)
+
+    def unexcused(
+        self, suppressed: Suppressed, partner: Diagnostic | None
+    ) -> tuple[Diagnostic, ...]:
+        """Return what is told of a finding that no silence of the older one was written for."""
+        finding, checks = suppressed.finding, self.report.checks
+        check = checks[finding.code]
+        older = [s for s in self.silences if not is_wider(suppressed.silence, s, check)]
+        if partner is None or not older:
+            return (self.beside(finding, partner),)
+        there = [other for other in self.findings if _place(other) == _place(finding)]
+        beyond = exceeded(finding, {**worst_of(there, check), **bounds_of(older[0])}, check)
+        if not beyond and check.figures_of(finding.evidence):
+            return ()
+        return self.beside(finding, partner), outgrown(finding, beyond, check, checks[OUTGROWN])
+
+    def new_silences(self, silenced: Sequence[Suppressed]) -> Iterator[Diagnostic]:
+        """Find the silences that the older one has not, or only with lesser figures."""
+        scorer, check = self.report.scorer, self.report.checks[NEW]
+        for number, silence in enumerate(_silences(self.report)):
+            if scorer is None or self.allows(silence):
+                continue
+            hidden = [s.finding for s in silenced if s.silence is silence]
+            same = [s for s in self.silences if is_of_same_place(silence, s)]
+            where = f" at {silence.path}" if silence.path else ""
+            lacks = "does not silence it" if not same else "silences it up to lesser figures"
+            finding = Finding(
+                ("lint", "silence", number),
+                f"{silence.code}{where} is silenced, and {self.rule_set} {lacks}: "
+                f"lint is to leave out {numbered(len(hidden), 'finding')}",
+                {
+                    "silenced": silence.code,
+                    "reason": silence.reason,
+                    "figures": {name: str(number) for name, number in silence.figures.items()},
+                    "left_out": [f"{f.severity}: {f.message}" for f in hidden],
+                },
             )
-            for suppressed in old.silenced
-        ),
-        silences=tuple(
-            attrs.evolve(each, silence=silence_of(each.silence)) for each in old.silences
-        ),
-    )
+            yield _placed(check, finding, scorer.loaded)
+
+
+def _silences(report: Report) -> tuple[Silence, ...]:
+    return () if report.scorer is None else report.scorer.rule_set.lint.silence
 
 
 def lint(
@@ -219,13 +292,12 @@ def report(
         if not find(reference, plugins).is_readable:
             raise
         findings = _in_order(unloaded(_counted(error, str(reference))))
-        return Report(str(reference), findings, loaded=False, checks=catalog.checks)
+        return Report(str(reference), findings, checks=catalog.checks)
     try:
         scorer = bind(loaded, loaded.registry)
     except RuleSetError as error:
         findings = _in_order(unbound(loaded, loaded.registry, error))
-        reference = loaded.rule_set.reference
-        return Report(reference, findings, loaded=False, checks=catalog.checks)
+        return Report(loaded.rule_set.reference, findings, checks=catalog.checks)
     return report_of(scorer, catalog)
 
 
@@ -242,53 +314,50 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
     checks, refused = catalog.checks, dict(catalog.refused)
     silences = scorer.rule_set.lint.silence
     loaded = scorer.loaded
-    findings = list[Diagnostic]()
-    for check in checks.values():
-        if check.find is None:
-            continue
-        try:
-            findings += _found(check, partial(check.find, scorer), loaded)
-        except RefusedPluginError as error:
-            refused[check.code] = str(error)
+    made = ((c, partial(c.find, scorer)) for c in checks.values() if c.find is not None)
+    findings = _made(made, loaded, refused)
     findings += [_placed(c, mistake, loaded) for c, mistake in mistakes(silences, checks, findings)]
     reported, silenced = apart(_in_order(findings), silences, checks)
     reported += list(beyond_silences(tuple(reported), silences, checks))
-    places = tuple(
-        PlacedSilence(silence, path, str(loaded.path), loaded.document.line(path))
-        for number, silence in enumerate(silences)
-        for path in [("lint", "silence", number)]
-    )
     return Report(
         scorer.rule_set.reference,
         _in_order(reported),
         tuple(silenced),
-        silences=places,
         checks=checks,
         refused=refused,
         scorer=scorer,
     )
 
 
-def _found(
-    check: Check, find: Callable[[], Iterable[Finding]], loaded: LoadedRuleSet
+def _made(
+    checks: Iterable[tuple[Check, Callable[[], Iterable[Finding]]]],
+    loaded: LoadedRuleSet,
+    refused: dict[str, str],
 ) -> list[Diagnostic]:
-    """Return the findings of a check in a rule set.
+    """Return the findings of some checks in a rule set.
 
-    Raises:
-        RefusedPluginError: a stranger's check fails, or gives what is no finding.
+    Args:
+        checks: each with what finds; a stranger's may fail, or give what is no finding.
+        loaded: the rule set.
+        refused: gets why a check is not made, by its code.
     """
-    if "/" not in check.code:
-        return [_placed(check, finding, loaded) for finding in find()]
-    try:
-        findings = [_placed(check, finding, loaded) for finding in find()]
-        for finding in findings:
-            # what is compared with silences and printed as JSON, tried where its owner is known
-            check.figures_of(finding.evidence)
-            canonical_bytes(
-                [escaped(finding.message), finding.evidence, SEVERITIES.index(finding.severity)]
-            )
-    except Exception as error:  # whatever a stranger's code raises, the other checks are made
-        raise RefusedPluginError("check-failed", f"it failed: {failure(error)}") from error
+    findings = list[Diagnostic]()
+    for check, asked in checks:
+        if "/" not in check.code:
+            findings += [_placed(check, finding, loaded) for finding in asked()]
+            continue
+        try:
+            found = [_placed(check, finding, loaded) for finding in asked()]
+            for finding in found:
+                # what is compared with silences and printed as JSON, tried where its owner is known
+                check.figures_of(finding.evidence)
+                canonical_bytes(
+                    [escaped(finding.message), finding.evidence, SEVERITIES.index(finding.severity)]
+                )
+        except Exception as error:  # noqa: BLE001  # whatever it raises, the other checks are made
+            refused[check.code] = f"it failed: {failure(error)}"
+        else:
+            findings += found
     return findings
 
 
@@ -316,70 +385,6 @@ def _partners(findings: Sequence[Diagnostic], older: Sequence[Diagnostic]) -> di
     return partners
 
 
-def _is_same(
-    finding: Diagnostic,
-    partner: Diagnostic | None,
-    checks: Mapping[str, Check],
-    among: Collection[int] | None = None,
-) -> bool:
-    """Return whether a partner has the same message and figures, and is one of some objects."""
-    if partner is None or _identity(finding) != _identity(partner):
-        return False
-    figures_of = checks[finding.code].figures_of
-    if figures_of(finding.evidence) != figures_of(partner.evidence):
-        return False
-    return among is None or id(partner) in among
-
-
-def _beside(
-    finding: Diagnostic, partner: Diagnostic | None, checks: Mapping[str, Check]
-) -> Diagnostic:
-    """Return a finding with what was found at its place before."""
-    if partner is None or _is_same(finding, partner, checks):
-        return finding
-    return attrs.evolve(finding, evidence={**finding.evidence, "before": partner.message})
-
-
-def _unexcused(
-    suppressed: Suppressed,
-    partner: Diagnostic | None,
-    old: Report,
-    checks: Mapping[str, Check],
-) -> Iterator[Diagnostic]:
-    """Find what is silenced and what no silence of the older rule set was written for."""
-    finding, silence = suppressed.finding, suppressed.silence
-    check = checks[finding.code]
-    if _is_same(finding, partner, checks):
-        return  # a silence that is new is reported by itself
-    older = [s.silence for s in old.silences if not is_wider(silence, s.silence, check)]
-    if partner is None or not older:
-        yield _beside(finding, partner, checks)
-        return
-    there = [other for other in old.every if _place(other) == _place(finding)]
-    bounds = {**worst_of(there, check), **bounds_of(older[0])}
-    beyond = exceeded(finding, bounds, check)
-    if beyond or not check.figures_of(finding.evidence):
-        yield _beside(finding, partner, checks)
-        yield outgrown(finding, beyond, check, checks[OUTGROWN])
-
-
-def _eased(report: Report, old: Report) -> list[Diagnostic]:
-    """Return what is reported; what is a little beyond a silence that both have is a note."""
-    slight = {
-        (finding.code, finding.path)
-        for finding in report.findings
-        for placed in report.silences
-        if is_slightly_beyond(finding, placed.silence, report.checks[finding.code])
-        and _is_silenced_in(old, placed.silence, report.checks)
-    }
-    return [
-        attrs.evolve(finding, severity="note")
-        if (finding.evidence.get("silenced", finding.code), finding.path) in slight
-        else finding
-        for finding in report.findings
-    ]
-
-
 def _compared(
     report: Report,
     old: Report,
@@ -390,14 +395,13 @@ def _compared(
     new = report.scorer
     if new is None or old.scorer is None:
         return [], [], report.refused
-    findings, refused = list[Diagnostic](), dict(report.refused)
-    for check in report.checks.values():
-        if check.compare is None or (check.on_request and check.code not in asked):
-            continue
-        try:
-            findings += _found(check, partial(check.compare, old.scorer, new), new.loaded)
-        except RefusedPluginError as error:
-            refused[check.code] = str(error)
+    refused = dict(report.refused)
+    made = (
+        (check, partial(check.compare, old.scorer, new))
+        for check in report.checks.values()
+        if check.compare is not None and (check.code in asked or not check.on_request)
+    )
+    findings = _made(made, new.loaded, refused)
     if weight_moved is not None and any(f.severity == "warning" for f in findings):
         moved = weight_moved()
         if moved is not None and moved > MUCH_WEIGHT:
@@ -410,44 +414,6 @@ def _raised(finding: Diagnostic, weight_moved: Fraction) -> Diagnostic:
     evidence = {**finding.evidence, "weight_moved": fraction(weight_moved)}
     severity = "error" if finding.severity == "warning" else finding.severity
     return attrs.evolve(finding, severity=severity, evidence=evidence)
-
-
-def _is_silenced_in(old: Report, silence: Silence, checks: Mapping[str, Check]) -> bool:
-    """Return whether another rule set has a silence, or one that covers all that it does."""
-    check = checks.get(silence.code)
-    return any(not is_wider(silence, older.silence, check) for older in old.silences)
-
-
-def _new_silences(
-    report: Report, old: Report, silenced: Sequence[Suppressed]
-) -> Iterator[Diagnostic]:
-    """Find the silences that the older rule set has not, or only with lesser figures."""
-    for placed in report.silences:
-        silence = placed.silence
-        if _is_silenced_in(old, silence, report.checks):
-            continue
-        hidden = [s.finding for s in silenced if s.silence is silence]
-        same = [s for s in old.silences if is_of_same_place(silence, s.silence)]
-        where = f" at {silence.path}" if silence.path else ""
-        lacks = "does not silence it" if not same else "silences it up to lesser figures"
-        yield Diagnostic(
-            code=NEW,
-            severity=report.checks[NEW].severity,
-            file=placed.file,
-            line=placed.line,
-            path=dotted(placed.path),
-            message=(
-                f"{silence.code}{where} is silenced, and {old.rule_set} {lacks}: "
-                f"lint is to leave out {numbered(len(hidden), 'finding')}"
-            ),
-            evidence={
-                "silenced": silence.code,
-                "reason": silence.reason,
-                "figures": {name: str(number) for name, number in silence.figures.items()},
-                "left_out": [f"{f.severity}: {f.message}" for f in hidden],
-            },
-            remedy=report.checks[NEW].remedy,
-        )
 
 
 def _is_asked(

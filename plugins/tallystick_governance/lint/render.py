@@ -95,7 +95,7 @@ def _silenced(suppressed: Suppressed) -> JsonObject:
     """Return a silenced finding as JSON values, with the figures that its silence names."""
     figures = {name: decimal_text(figure) for name, figure in suppressed.silence.figures.items()}
     finding: JsonObject = json_value(suppressed.finding)
-    return finding | {"reason": suppressed.reason, "figures": figures}
+    return finding | {"reason": suppressed.silence.reason, "figures": figures}
 
 
 json_form(Suppressed, _silenced)
@@ -125,7 +125,7 @@ def summary(found: Report) -> str:
 def as_markdown(report: Report) -> str:
     """Return the report as a part of a proposal."""
     beside = f", against {report.against}" if report.against else ""
-    reasons = {id(suppressed.finding): suppressed.reason for suppressed in report.silenced}
+    reasons = {id(suppressed.finding): suppressed.silence.reason for suppressed in report.silenced}
     silenced = (
         (f"`{g.first.code}`", code(g.path), _cell("; ".join(_distinct(g, reasons))))
         for g in groups(suppressed.finding for suppressed in report.silenced)

@@ -53,7 +53,7 @@ def _results(found: Report) -> list[JsonObject]:
     index = {code: number for number, code in enumerate(found.checks)}
     return [
         *(_result(finding, index) | new for finding in found.findings),
-        *(_result(s.finding, index) | new | _suppressed(s.reason) for s in found.silenced),
+        *(_result(s.finding, index) | new | _suppressed(s.silence.reason) for s in found.silenced),
         *(_result(finding, index) | gone for finding in found.gone),
     ]
 

@@ -36,34 +36,15 @@ Bounds = Mapping[str, Fraction | None]
 
 @attrs.frozen
 class Suppressed:
-    """A finding that the rule set silences, and why.
+    """A finding that the rule set silences.
 
     Attributes:
         finding: what is found.
-        reason: of the silence.
         silence: what covers it.
     """
 
     finding: Diagnostic
-    reason: str
     silence: Silence
-
-
-@attrs.frozen
-class PlacedSilence:
-    """A silence, and where it stands.
-
-    Attributes:
-        silence: the silence.
-        path: the keys that lead to it.
-        file: the file of its rule set.
-        line: the line there.
-    """
-
-    silence: Silence
-    path: KeyPath
-    file: str
-    line: int
 
 
 def apart(
@@ -82,7 +63,7 @@ def apart(
         if silence is None or _is_worse(finding, check):
             reported.append(finding)
         else:
-            silenced.append(Suppressed(finding, silence.reason, silence))
+            silenced.append(Suppressed(finding, silence))
     return reported, silenced
 
 
