@@ -8,8 +8,8 @@ records are dense. The flips themselves go to a file; what is kept of them here 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import compress
 
 import attrs
 import numpy as np
@@ -24,14 +24,12 @@ from tallystick_governance.backtest.outcome import (
     NOTHING,
     QUALITY,
     CandidateOutcome,
-    Comparison,
-    Counts,
+    FlipCounts,
     FlipRows,
     MinerTotals,
     Outcome,
     StateOutcome,
     ThresholdRange,
-    Total,
     TypeOutcome,
 )
 from tallystick_governance.backtest.statistics import Uncertainty
@@ -135,27 +133,16 @@ class MeasureComparison:
     """One measure of a type under the baseline and under a candidate.
 
     Attributes:
-        before: of how many records the baseline has it, and their sum in nano.
-        after: the same under the candidate.
+        records_before: of how many records the baseline has it.
+        records_after: the same under the candidate.
+        mean_before: the mean over these under the baseline in nano, published; None of none.
+        mean_after: the same under the candidate.
     """
 
-    before: Total
-    after: Total
-
-    @property
-    def mean_before(self) -> int | None:
-        """The mean under the baseline in nano, published; None without a record."""
-        return _mean(self.before)
-
-    @property
-    def mean_after(self) -> int | None:
-        """The same under the candidate."""
-        return _mean(self.after)
-
-
-def _mean(total: Total) -> int | None:
-    records, amount = total
-    return round_half_even(amount, records) if records else None
+    records_before: int
+    records_after: int
+    mean_before: int | None
+    mean_after: int | None
 
 
 @attrs.frozen
@@ -163,25 +150,39 @@ class TypeComparison:
     """One skill type under the baseline and under a candidate.
 
     Attributes:
-        skill_type: the type.
+        before: under the baseline; None where it lacks the type, or records of it.
+        after: the same under the candidate.
         distribution: among the miners with a scored record of the type under either rule set; by
             emission, or by quality where one of the two has no emission for the type.
-        scored_before: how many records the baseline scores.
-        scored_after: how many the candidate scores.
-        rejected: how many records only the candidate refuses, by code.
-        tiers: the records that both score, by tier; None when one of them lacks the type.
         distances: of the flips to their cliffs.
-        measures: by measure that either rule set has of the type.
     """
 
-    skill_type: str
+    before: TypeOutcome | None
+    after: TypeOutcome | None
     distribution: Distribution
-    scored_before: int
-    scored_after: int
-    rejected: Mapping[str, int]
-    tiers: Comparison | None
     distances: FlipDistances
-    measures: Mapping[str, MeasureComparison]
+
+    @property
+    def compared(self) -> TypeOutcome | None:
+        """The outcome that has the tiers and flips of both; None when one lacks the type."""
+        return None if self.before is None else self.after
+
+    @property
+    def measures(self) -> Mapping[str, MeasureComparison]:
+        """The measures that either rule set has of the type, by name."""
+        sides = [side for side in (self.before, self.after) if side is not None]
+        names = {name for side in sides for name in side.measures}
+        return {name: self._measure(name) for name in sorted(names)}
+
+    def _measure(self, name: str) -> MeasureComparison:
+        records, means = [], list[int | None]()
+        for side in (self.before, self.after):
+            records.append(0 if side is None else side.applying[name])
+            mean = None
+            if side is not None and side.applying[name]:
+                mean = round_half_even(side.measures[name], side.applying[name])
+            means.append(mean)
+        return MeasureComparison(*records, *means)
 
 
 @attrs.frozen
@@ -265,24 +266,10 @@ class CandidateComparison:
         return self.overall if known is None else known
 
     @property
-    def compared(self) -> int:
-        """The number of records that both rule sets score."""
-        return sum(by_type.tiers.compared for by_type in self.types.values() if by_type.tiers)
-
-    @property
-    def tier_flips(self) -> int:
-        """The number of records that change their tier."""
-        return sum(by_type.tiers.tier_flips for by_type in self.types.values() if by_type.tiers)
-
-    @property
-    def gate_flips(self) -> int:
-        """The number of records that another gate decides."""
-        return sum(by_type.tiers.gate_flips for by_type in self.types.values() if by_type.tiers)
-
-    @property
-    def flips(self) -> int:
-        """The number of records that flip in either way."""
-        return sum(by_type.tiers.flips for by_type in self.types.values() if by_type.tiers)
+    def flips(self) -> FlipCounts:
+        """The records that both rule sets score, and those that flip."""
+        types = (of_type.compared for of_type in self.types.values())
+        return sum((outcome.flips for outcome in types if outcome), FlipCounts())
 
     @property
     def distances(self) -> FlipDistances:
@@ -295,7 +282,7 @@ BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
     "tau-b": lambda each: None if each.overall.tau is None else -each.overall.tau,
     "gini": lambda each: each.overall.concentration_after.gini,
     "hhi": lambda each: each.overall.concentration_after.hhi,
-    "flips": lambda each: each.flips,
+    "flips": lambda each: each.flips.records,
 }
 """Costs by which candidates are ordered: less is better; None is worst."""
 
@@ -351,17 +338,19 @@ def compare(
         distances: of the flips, by the position of the candidate and skill type.
     """
     miners, before, after = outcome.miners, outcome.baseline, outcome.candidates[position]
-    sides = _sums(before.types), _sums(after.types)
     new_network = None
     if before.seeded is not None and after.seeded is not None:
-        new_network = _overall(miners, _sums(before.seeded), _sums(after.seeded))
+        new_network = _overall(miners, before.seeded, after.seeded)
     return CandidateComparison(
         position,
         after.identity,
-        _overall(miners, *sides),
+        _overall(miners, before.types, after.types),
         {
             name: _compare_type(
-                miners, name, before, after, distances.get((position, name), FlipDistances())
+                miners,
+                before.types.get(name),
+                after.types.get(name),
+                distances.get((position, name), FlipDistances()),
             )
             for name in dict.fromkeys([*before.types, *after.types])
         },
@@ -372,89 +361,50 @@ def compare(
     )
 
 
-_Sums = Mapping[str, Mapping[str, Counts]]
-"""Amounts of each miner under one rule set, by measure and skill type."""
+_MEASURES = (EMISSION, QUALITY)
+"""Amounts by which miners are compared, the first that there is."""
 
 
-def _sums(types: Mapping[str, TypeOutcome]) -> _Sums:
-    return {
-        EMISSION: {
-            n: outcome.emission for n, outcome in types.items() if outcome.emission is not None
-        },
-        QUALITY: {
-            n: outcome.quality for n, outcome in types.items() if outcome.quality is not None
-        },
-        NOTHING: {},
-    }
-
-
-def _overall(miners: Sequence[MinerTotals], old: _Sums, new: _Sums) -> Distribution:
-    """Compare all types; those without an emission take part only when no type has one."""
-    measure = next((name for name in (EMISSION, QUALITY) if old[name] or new[name]), NOTHING)
-    none = (0,) * len(miners)
-    before, after = (
-        tuple(map(sum, zip(*side[measure].values(), strict=True))) or none for side in (old, new)
-    )
-    return distribution(measure, miners, before, after)
-
-
-def _one_type(
+def _overall(
     miners: Sequence[MinerTotals],
-    name: str,
-    sides: tuple[_Sums, _Sums],
-    having: Sequence[_Sums],
-    members: Sequence[bool],
+    before: Mapping[str, TypeOutcome],
+    after: Mapping[str, TypeOutcome],
 ) -> Distribution:
-    """Compare one type: by emission, or else by quality, that every rule set has that has the type.
-
-    Args:
-        miners: of the history.
-        name: of the type.
-        sides: the baseline and the candidate.
-        having: those of them that have the type.
-        members: which of the miners take part.
-    """
-    measures = (EMISSION, QUALITY)
-    measure = next((m for m in measures if all(name in side[m] for side in having)), NOTHING)
-    none = (0,) * len(miners)
-    before, after = (tuple(compress(side[measure].get(name, none), members)) for side in sides)
-    return distribution(measure, tuple(compress(miners, members)), before, after)
-
-
-def _members(before: CandidateOutcome, after: CandidateOutcome, skill_type: str) -> list[bool]:
-    """Tell which miners have a scored record of a type under one of two candidates."""
-    types = [
-        outcome.types[skill_type] for outcome in (before, after) if skill_type in outcome.types
-    ]
-    return [any(counts) for counts in zip(*(outcome.records for outcome in types), strict=True)]
+    """Compare all types; those without an emission take part only when no type has one."""
+    every = [*before.values(), *after.values()]
+    measures = (m for m in _MEASURES if any(of_type.sums(m) is not None for of_type in every))
+    return _distribution(miners, next(measures, NOTHING), before.values(), after.values())
 
 
 def _compare_type(
     miners: Sequence[MinerTotals],
-    name: str,
-    before: CandidateOutcome,
-    after: CandidateOutcome,
+    before: TypeOutcome | None,
+    after: TypeOutcome | None,
     distances: FlipDistances,
 ) -> TypeComparison:
-    old, new = before.types.get(name), after.types.get(name)
-    sides = _sums(before.types), _sums(after.types)
-    having = [side for side, own in zip(sides, (old, new), strict=True) if own]
-    old_measures, new_measures = (own.measures if own else {} for own in (old, new))
-    return TypeComparison(
-        name,
-        _one_type(miners, name, sides, having, _members(before, after, name)),
-        old.scored if old else 0,
-        new.scored if new else 0,
-        new.rejected if new else {},
-        new.comparison if old and new else None,
-        distances,
-        {
-            measure: MeasureComparison(
-                old_measures.get(measure, (0, 0)), new_measures.get(measure, (0, 0))
-            )
-            for measure in sorted({*old_measures, *new_measures})
-        },
-    )
+    """Compare one type: by emission, or else by quality, that every rule set has that has it."""
+    sides = [[] if side is None else [side] for side in (before, after)]
+    having = [of_type for side in sides for of_type in side]
+    measures = (m for m in _MEASURES if all(of_type.sums(m) is not None for of_type in having))
+    members = [m for m in miners if any(of_type.records[m.hotkey] for of_type in having)]
+    found = _distribution(members, next(measures, NOTHING), *sides)
+    return TypeComparison(before, after, found, distances)
+
+
+def _distribution(
+    miners: Sequence[MinerTotals],
+    measure: str,
+    before: Iterable[TypeOutcome],
+    after: Iterable[TypeOutcome],
+) -> Distribution:
+    """Compare what some miners have in all of some types under both rule sets."""
+    sides = []
+    for types in (before, after):
+        sums = Counter[str]()
+        for of_type in types:
+            sums.update(of_type.sums(measure) or {})
+        sides.append(tuple(sums[miner.hotkey] for miner in miners))
+    return distribution(measure, miners, *sides)
 
 
 def _compare_thresholds(

@@ -13,7 +13,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import closing
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallystick.errors import InputError
-from tallystick.formula.columns import Column, Rows
+from tallystick.formula.columns import Column
 from tallystick.io.sources import Chunk, Source, input_digest
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
@@ -40,6 +49,7 @@ from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, tracks_thresholds
 from tallystick_governance.backtest.group_history import GroupHistory
+from tallystick_governance.backtest.miner_calendar import Calendar, Tenure, tenures_of
 from tallystick_governance.backtest.outcome import (
     ROUND_BITS,
     CandidateOutcome,
@@ -53,12 +63,7 @@ from tallystick_governance.backtest.outcome import (
     TrackedThresholds,
     TypeOutcome,
 )
-from tallystick_governance.backtest.type_totals import (
-    BatchTotals,
-    TypeCandidates,
-    TypeTotals,
-    totals_of,
-)
+from tallystick_governance.backtest.type_totals import BatchCounter, TypeCandidates
 
 Progress = Callable[[int], None]
 """Takes the number of lines that were read so far, after every chunk."""
@@ -222,15 +227,6 @@ def round_keys(rows: FactRows) -> Column:
     return keys
 
 
-def distinct(keys: Column) -> Column:
-    """Return the distinct keys, ascending."""
-    if not len(keys):
-        return keys
-    # records mostly come round by round, so that few are left to sort
-    starts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
-    return np.unique(keys[starts])
-
-
 @attrs.frozen
 class RoundStretches:
     """A history as stretches of consecutive epochs, or of rounds where it has one epoch.
@@ -293,14 +289,10 @@ class RoundStretches:
         """
         columns = {hotkey: n for n, hotkey in enumerate(hotkeys)}
         amounts = [[0] * len(columns) for _ in range(self.count)]
-        order = list(aggregate.positions.values())
-        labels = [label.partition(_BETWEEN) for label in aggregate.positions]
-        for by_candidate in aggregate.totals.values():
-            totals = by_candidate.get(candidate)
-            sums = None if totals is None else totals.sums(measure)
-            if sums is not None:
-                for (stretch, _, hotkey), amount in zip(labels, sums.totals(order), strict=True):
-                    amounts[int(stretch)][columns[hotkey]] += amount
+        for outcome in aggregate.types(candidate).values():
+            for label, amount in (outcome.sums(measure) or {}).items():
+                stretch, _, hotkey = label.partition(_BETWEEN)
+                amounts[int(stretch)][columns[hotkey]] += amount
         return amounts
 
 
@@ -309,60 +301,52 @@ class Aggregate:
     """The counts of a part of a history, or of the whole.
 
     Attributes:
-        totals: by skill type and the position of the candidate.
-        positions: by hotkey, the position of a miner in totals and columns.
-        uids: by position, the slot of the last record of each miner.
-        last: by position, the line of that record.
+        outcomes: by skill type and the position of the candidate.
+        tenures: by hotkey of a miner, when it has records, and its slots.
         records: by skill type, how many good records there are.
         rejects: by code, how many lines are bad.
         defects: those rejects that are defects of the engine.
         lines: how many lines there are.
-        rounds: the keys of the rounds that good records are from, as by `round_keys`.
+        rounds: how many good records there are of each round, by its key of `round_keys`.
         digest: of the history, once it is counted to its end.
     """
 
-    totals: dict[str, Mapping[int, TypeTotals]] = attrs.field(factory=dict)
-    positions: dict[str, int] = attrs.field(factory=dict)
-    uids: Column = attrs.field(factory=lambda: np.zeros(0, np.int64))
-    last: Column = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    outcomes: dict[str, dict[int, TypeOutcome]] = attrs.field(factory=dict)
+    tenures: dict[str, Tenure] = attrs.field(factory=dict)
     records: Counter[str] = attrs.field(factory=Counter)
     rejects: Counter[str] = attrs.field(factory=Counter)
     defects: list[Reject] = attrs.field(factory=list)
     lines: int = 0
-    rounds: set[int] = attrs.field(factory=set)
+    rounds: Counter[int] = attrs.field(factory=Counter)
     digest: str = ""
-
-    def positions_of(self, hotkeys: Sequence[str]) -> Rows:
-        """Return the positions of some miners; a new miner gets the next."""
-        positions = self.positions
-        return np.array([positions.setdefault(h, len(positions)) for h in hotkeys], np.intp)
-
-    def see(self, miners: Rows, uids: Column, lines: Column) -> None:
-        """Keep the slot of the last record of each miner; each miner occurs once."""
-        missing = len(self.positions) - len(self.last)
-        if missing:
-            self.last = np.append(self.last, np.zeros(missing, np.int64))
-            self.uids = np.append(self.uids, np.zeros(missing, np.int64))
-        later = lines > self.last[miners]
-        self.last[miners[later]] = lines[later]
-        self.uids[miners[later]] = uids[later]
 
     def merge(self, other: Aggregate) -> None:
         """Add the counts of another part of the history, with the same candidates."""
-        positions = self.positions_of(list(other.positions))
-        self.see(positions, other.uids, other.last)
-        for name, by_candidate in other.totals.items():
-            if name not in self.totals:
-                self.totals[name] = {n: totals.empty() for n, totals in by_candidate.items()}
-            for candidate, totals in by_candidate.items():
-                own = self.totals[name][candidate]
-                own.reserve(len(self.positions))
-                own.merge(totals, positions)
+        self._join(other.tenures.items())
+        for name, by_candidate in other.outcomes.items():
+            own = self.outcomes.setdefault(name, {})
+            for candidate, outcome in by_candidate.items():
+                if candidate in own:
+                    own[candidate].add(outcome)
+                else:
+                    own[candidate] = outcome
         self.records.update(other.records)
         self.rejects.update(other.rejects)
         self.defects += other.defects
-        self.rounds |= other.rounds
+        self.rounds.update(other.rounds)
         self.lines += other.lines
+
+    def note(self, rows: FactRows) -> None:
+        """Add some good records of one type: how many there are, of whom, and when."""
+        self.records[rows.skill_type] += len(rows)
+        keys, counts = np.unique(round_keys(rows), return_counts=True)
+        self.rounds.update(dict(zip(keys.tolist(), counts.tolist(), strict=True)))
+        self._join(tenures_of(rows))
+
+    def _join(self, tenures: Iterable[tuple[str, Tenure]]) -> None:
+        for hotkey, tenure in tenures:
+            own = self.tenures.get(hotkey)
+            self.tenures[hotkey] = tenure if own is None else own.joined(tenure)
 
     def outcome(self, reader: Reader, candidates: Sequence[Candidate]) -> Outcome:
         """Return the outcome of a back-test, from the counts of its whole history.
@@ -382,12 +366,21 @@ class Aggregate:
             tuple(self.defects),
             {} if groups is None else {"source": str(groups.path), "digest": groups.digest},
         )
-        uids = self.uids.tolist()
-        miners = tuple(MinerTotals(h, uids[self.positions[h]]) for h in sorted(self.positions))
+        epochs = Counter[int]()
+        for key, many in sorted(self.rounds.items()):
+            epochs[key >> ROUND_BITS] += many
+        calendar = Calendar(
+            dict(epochs), self.tenures, frozenset(defect.line for defect in self.defects)
+        )
+        miners = tuple(
+            MinerTotals(hotkey, tenure.latest[1])
+            for hotkey, tenure in sorted(self.tenures.items())
+            if tenure.types & self.outcomes.keys()
+        )
         outcomes = tuple(
             CandidateOutcome(
                 candidate.identity,
-                self.types(position, miners),
+                self.types(position),
                 proposal=candidate.proposal,
                 thresholds={
                     name: {key: ThresholdRange(nano, nano) for key, nano in thresholds.items()}
@@ -398,21 +391,15 @@ class Aggregate:
             for position, candidate in enumerate(candidates)
         )
         plugins = plugin_names(candidates[0].rules.registry)
-        return Outcome(history, miners, outcomes, plugins, tracks_thresholds(candidates))
+        tracks = tracks_thresholds(candidates)
+        return Outcome(history, miners, outcomes, plugins, tracks, calendar)
 
-    def types(self, candidate: int, miners: Sequence[MinerTotals]) -> dict[str, TypeOutcome]:
-        """Return the outcome of each type that has records under a candidate.
-
-        Args:
-            candidate: its position.
-            miners: their order; a miner without a record that counts has zeros.
-        """
-        nobody = len(self.positions)
-        order = [self.positions.get(miner.hotkey, nobody) for miner in miners]
+    def types(self, candidate: int) -> dict[str, TypeOutcome]:
+        """Return the outcome of each type that has records under a candidate, by its position."""
         return {
-            name: totals[candidate].outcome(name, order)
-            for name, totals in self.totals.items()
-            if candidate in totals and self.records[name]
+            name: by_candidate[candidate]
+            for name, by_candidate in self.outcomes.items()
+            if candidate in by_candidate
         }
 
 
@@ -449,7 +436,7 @@ class ChunkCounter:
         self._candidates, self._flips, self._into = candidates, flips, into
         self._stretches, self._tracked = stretches, tracked
         self._facts = wanted_by(candidates, consensus)
-        self._by_thresholds: dict[Hashable, TypeCandidates] = {}
+        self._plans: dict[Hashable, TypeCandidates] = {}
 
     def __call__(self, chunk: Chunk) -> Counted:
         """Return the counts of one chunk, and its flips by type, then by candidate, then by line.
@@ -470,19 +457,16 @@ class ChunkCounter:
 
     def _flips_of(self, batch: FactBatch, into: Aggregate) -> Iterator[FlipRows]:
         """Add a batch to an aggregate; yield its flips."""
-        for name, spans in self._plans.items():
-            if name not in into.totals:
-                into.totals[name] = totals_of(spans)
         into.lines += batch.lines
         into.rejects.update(reject.code for reject in batch.rejects)
         into.defects += defects_of(batch.rejects)
         for name, rows in batch.types.items():
             for epoch, part in self._by_rules(rows):
                 counted = part
-                if name in self._plans:
+                if name in self._candidates[0].rules.types:
                     counted = yield from self._count(self._plan(name, epoch), part, into)
-                into.records[name] += len(counted)
-                into.rounds.update(distinct(round_keys(counted)).tolist())
+                if self._stretches is None:
+                    into.note(counted)
 
     @cached_property
     def _begins(self) -> list[int]:
@@ -495,12 +479,6 @@ class ChunkCounter:
     def _spans(self) -> list[list[Candidate]]:
         """The candidates from each of these epochs on."""
         return [[candidate.at(begin) for candidate in self._candidates] for begin in self._begins]
-
-    @cached_property
-    def _plans(self) -> dict[str, list[TypeCandidates]]:
-        """The plans from each of these epochs on, by type of the baseline."""
-        types = self._candidates[0].rules.types
-        return {name: [TypeCandidates.of(span, name) for span in self._spans] for name in types}
 
     def _by_rules(self, rows: FactRows) -> Iterator[tuple[int, FactRows]]:
         """Yield the rows that are scored alike, after an epoch of them."""
@@ -517,19 +495,17 @@ class ChunkCounter:
     def _plan(self, name: str, epoch: int) -> TypeCandidates:
         """Return the plan of a type for the rules and the thresholds of an epoch."""
         span = bisect_right(self._begins, epoch) - 1
-        if self._tracked is None:
-            return self._plans[name][span]
-        thresholds = tuple(own.at(epoch, name) for own in self._tracked)
+        thresholds = tuple(own.at(epoch, name) for own in self._tracked or ())
         key = (name, span, thresholds)
-        if key not in self._by_thresholds:
-            if len(self._by_thresholds) >= _PLANS:
-                self._by_thresholds.clear()
-            pairs = zip(self._spans[span], thresholds, strict=True)
-            self._by_thresholds[key] = TypeCandidates.of(
-                [candidate.with_thresholds(name, dict(tracked)) for candidate, tracked in pairs],
-                name,
-            )
-        return self._by_thresholds[key]
+        if key not in self._plans:
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            candidates = self._spans[span]
+            if thresholds:
+                pairs = zip(candidates, thresholds, strict=True)
+                candidates = [own.with_thresholds(name, dict(tracked)) for own, tracked in pairs]
+            self._plans[key] = TypeCandidates.of(candidates, name)
+        return self._plans[key]
 
     def _count(
         self, plan: TypeCandidates, rows: FactRows, into: Aggregate
@@ -539,12 +515,12 @@ class ChunkCounter:
         A record on which the engine fails under any candidate is rejected for all of them.
         """
         work = partial(_counted, plan, tracked=self._tracked, keeps_flips=self._flips)
-        (part, totals), counted, failed = isolated(work, rows)
-        into.merge(part)
+        (part, batch), counted, failed = isolated(work, rows)
+        if len(counted):
+            into.merge(part)
         into.rejects.update(reject.code for reject in failed)
         into.defects += defects_of(failed)
-        if totals is not None:
-            yield from totals.flips()
+        yield from batch.flips()
         return counted
 
 
@@ -554,22 +530,11 @@ def _counted(
     *,
     tracked: Sequence[TrackedThresholds] | None,
     keeps_flips: bool,
-) -> tuple[Aggregate, BatchTotals | None]:
-    """Count the records of one type on their own; without totals where there is no record."""
-    into = Aggregate()
-    if not len(rows):
-        return into, None
-    encoded = rows.miner_hotkey.dictionary_encode()
-    miners = into.positions_of(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()]
-    latest = np.full(len(into.positions), -1)
-    # of several rows of one miner the last stays
-    latest[miners] = np.arange(len(miners))
-    latest = latest[latest >= 0]
-    into.see(miners[latest], rows.miner_uid[latest], rows.record[latest])
-    batch = BatchTotals(plan, rows, miners, keeps_flips=keeps_flips)
+) -> tuple[Aggregate, BatchCounter]:
+    """Count the records of one type on their own."""
+    batch = BatchCounter(plan, rows, keeps_flips=keeps_flips)
     batch.count(tracked)
-    into.totals[rows.skill_type] = batch.totals
-    return into, batch
+    return Aggregate({rows.skill_type: batch.outcomes}), batch
 
 
 @attrs.frozen
@@ -645,7 +610,9 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
-    whole, flips, consensus = Aggregate(), on_flips is not None, reader.groups
+    # the types of the baseline, in their order
+    whole = Aggregate({name: {} for name in candidates[0].rules.types})
+    flips, consensus = on_flips is not None, reader.groups
     source = reader.source()
     if executor.is_elsewhere:
         there = CounterSpec(

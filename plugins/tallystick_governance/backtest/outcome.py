@@ -7,7 +7,9 @@ here is a share, a rank or a mean; those are metrics of these values. What grows
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -15,10 +17,12 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from tallystick.errors import TallystickError
 from tallystick.formula.columns import Column
 from tallystick.records.rejects import Reject
 from tallystick_allocation.recipients import slot_of
 from tallystick_governance.backtest.candidates import Identity, Proposal
+from tallystick_governance.backtest.miner_calendar import Calendar
 
 EMISSION = "emission"
 """The measure of distributed amounts."""
@@ -27,17 +31,13 @@ QUALITY = "quality"
 NOTHING = "none"
 """The measure of types that have neither: they have measures of their rule set alone."""
 Counts = tuple[int, ...]
-"""A whole number for each miner, in the order of ``Outcome.miners``."""
+"""A whole number for each of some miners, in their order."""
 UNKNOWN = -1
 """The uid of a hotkey that has a weight and is no miner of the history."""
 ROUND_BITS = 31
 """Bits of a round number; the key of a round is epoch << 31 | round."""
-Total = tuple[int, int]
-"""Number of records that have a value, and the sum of it in nano."""
 NamedThresholds = tuple[tuple[str, int], ...]
 """Tracked thresholds of one skill type: names, and values in nano."""
-Matrix = tuple[tuple[int, ...], ...]
-"""Counts by baseline tier (rows) and candidate tier (columns), lowest tier first."""
 
 
 @attrs.frozen
@@ -61,64 +61,99 @@ def others_of(miners: Iterable[MinerTotals], keys: Iterable[str]) -> tuple[Miner
 
 
 @attrs.frozen
-class Comparison:
-    """Records of one type that both the baseline and the candidate score, told apart by tier.
-
-    For the baseline it is a comparison with itself: no flips, and counts on the diagonal alone.
+class FlipCounts:
+    """Records that both the baseline and a candidate score, and those of them that flip.
 
     Attributes:
         compared: how many records both score.
-        tiers: the tiers of the baseline, from the lowest; None where the baseline or the candidate
-            has no tiers for the type.
-        candidate_tiers: the tiers of the candidate, from the lowest; None as ``tiers``. Equal to
-            ``tiers`` unless the candidate renames, adds or drops one.
-        migration: how many records went from which tier to which; None as ``tiers``. Its sum is
-            ``compared``.
-        tier_flips: records whose tier has another name under the candidate.
-        gate_flips: records that the gate of another axis decides, or that one decides and none
-            did, or none any more.
-        flips: records with a flip of either kind, each counted once.
+        tier: records whose tier has another name under the candidate.
+        gate: records that the gate of another axis decides, or that one decides and none did, or
+            none any more.
+        records: records with a flip of either kind, each counted once.
     """
 
-    compared: int
-    tiers: tuple[str, ...] | None
-    candidate_tiers: tuple[str, ...] | None
-    migration: Matrix | None
-    tier_flips: int
-    gate_flips: int
-    flips: int
+    compared: int = 0
+    tier: int = 0
+    gate: int = 0
+    records: int = 0
+
+    def __add__(self, other: FlipCounts) -> FlipCounts:
+        return FlipCounts(*map(operator.add, attrs.astuple(self), attrs.astuple(other)))
 
 
-@attrs.frozen
+@attrs.define
 class TypeOutcome:
-    """The records of one skill type under one candidate.
+    """The records of one skill type under one candidate; those of parts of a history add up.
+
+    The baseline is compared with itself: no flips, and no record changes its tier.
 
     Attributes:
-        skill_type: the type.
-        records: by miner, how many records the candidate scores.
-        quality: by miner, Σ quality over those records, in nano, exact; None of a type without.
-        emission: by miner, Σ emission over those records, in nano, exact; None where the rule set
-            has no emission for the type (such as a workflow, whose ``quality`` counts instead).
-        missed: how many records have no submission; nothing is added for them.
+        tiers: the tiers of the baseline and of the candidate, each from the lowest; None where
+            either has none for the type.
+        has_quality: whether records have a quality.
+        has_emission: whether they have an emission; the ``quality`` of a type without, such as a
+            workflow, counts instead.
+        records: by hotkey, how many records the candidate scores.
+        quality: by hotkey, Σ quality over those records, in nano, exact.
+        emission: by hotkey, Σ emission over those records, in nano, exact.
+        applying: by measure, of how many records it applies to.
+        measures: by measure, Σ of it over those records, in nano, exact.
         rejected: how many records only this rule set refuses, by a requirement of its own, by the
             code of the first requirement that is not met.
-        comparison: with the baseline; None when the baseline does not have the type.
-        measures: by measure, of how many records it applies to, and their sum in nano, exact.
+        migration: how many compared records went from which tier to which, by the names of both.
+        flips: how many records are compared, and how many of them flip.
     """
 
-    skill_type: str
-    records: Counts
-    quality: Counts | None
-    emission: Counts | None
-    missed: int
-    rejected: Mapping[str, int]
-    comparison: Comparison
-    measures: Mapping[str, Total] = attrs.field(factory=dict)
+    tiers: tuple[tuple[str, ...], tuple[str, ...]] | None
+    has_quality: bool
+    has_emission: bool
+    records: Counter[str] = attrs.field(factory=Counter)
+    quality: Counter[str] = attrs.field(factory=Counter)
+    emission: Counter[str] = attrs.field(factory=Counter)
+    applying: Counter[str] = attrs.field(factory=Counter)
+    measures: Counter[str] = attrs.field(factory=Counter)
+    rejected: Counter[str] = attrs.field(factory=Counter)
+    migration: Counter[tuple[str, str]] = attrs.field(factory=Counter)
+    flips: FlipCounts = FlipCounts()
 
     @property
     def scored(self) -> int:
         """The number of records that the candidate scores."""
-        return sum(self.records)
+        return self.records.total()
+
+    @property
+    def migration_rows(self) -> list[list[int]]:
+        """The counts of `migration` by baseline tier (rows) and candidate tier (columns)."""
+        before, after = self.tiers or ((), ())
+        return [[self.migration[old, new] for new in after] for old in before]
+
+    def sums(self, measure: str) -> Mapping[str, int] | None:
+        """Return the sums of an amount by hotkey; None where the type does not have it."""
+        if measure == EMISSION and self.has_emission:
+            return self.emission
+        return self.quality if measure == QUALITY and self.has_quality else None
+
+    def add(self, other: TypeOutcome) -> None:
+        """Add the outcome of another part of the history under the same candidate.
+
+        Raises:
+            TallystickError: the candidate has other tiers there, as it adopts other rules.
+        """
+        if self.tiers != other.tiers:
+            raise TallystickError(
+                f"found the tiers {other.tiers} in some epochs and {self.tiers} in others, "
+                "expected the same in all: compare the rule sets without an adoption"
+            )
+        self.has_quality |= other.has_quality
+        self.has_emission |= other.has_emission
+        self.records.update(other.records)
+        self.quality.update(other.quality)
+        self.emission.update(other.emission)
+        self.applying.update(other.applying)
+        self.measures.update(other.measures)
+        self.rejected.update(other.rejected)
+        self.migration.update(other.migration)
+        self.flips += other.flips
 
 
 @attrs.frozen
@@ -322,11 +357,11 @@ class Outcome:
 
     Attributes:
         history: what was read.
-        miners: those with a record of a compared type, sorted by hotkey; every ``Counts`` has
-            this order.
+        miners: those with a record of a compared type, sorted by hotkey.
         candidates: the baseline first, then the others as they were given.
         plugins: the distribution and version of each plugin in use.
         tracks: whether a state tracks a threshold of a candidate.
+        calendar: the epochs of the history, and the time of each miner.
     """
 
     history: History
@@ -334,6 +369,7 @@ class Outcome:
     candidates: tuple[CandidateOutcome, ...]
     plugins: Mapping[str, str] = attrs.field(factory=dict)
     tracks: bool = False
+    calendar: Calendar = attrs.field(factory=Calendar, repr=False)
 
     @property
     def baseline(self) -> CandidateOutcome:

@@ -33,6 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallystick.errors import InputError, StateError
+from tallystick.io.arrow import decoded
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
@@ -47,14 +48,14 @@ from tallystick_allocation.population import EMISSION
 from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
-from tallystick_governance.backtest.group_history import GroupFlags, GroupHistory, under
+from tallystick_governance.backtest.group_history import GroupFlags, GroupHistory, own_facts, under
 from tallystick_governance.backtest.history import (
     Reader,
     check_unchanged,
     groups_at,
     wanted_by,
 )
-from tallystick_governance.backtest.miner_calendar import Calendar, by_epoch, calendar_of, coded
+from tallystick_governance.backtest.miner_calendar import Calendar, coded
 from tallystick_governance.backtest.outcome import (
     EpochState,
     Outcome,
@@ -236,7 +237,7 @@ class _EpochReplay:
     def _follow(self, epoch: int) -> None:
         """Go by the rules of an epoch, and register miners for the types that are new in them."""
         self.scorer, self.rules = self.all_rules.rules_at(epoch), self.timeline.at(epoch)
-        miners = _registered(self.state.miners, self.rules, self.calendar.types, self.slots)
+        miners = _registered(self.state.miners, self.rules, self.calendar, self.slots)
         self.state = attrs.evolve(self.state, miners=miners)
 
     def _seat(self, epoch: int) -> None:
@@ -244,14 +245,14 @@ class _EpochReplay:
         new = {h for h in self.replaced if self.calendar.tenures[h].first == epoch}
         if new:
             self.slots = (self.slots | new) - {self.replaced[hotkey] for hotkey in new}
-            miners = _registered(self.state.miners, self.rules, self.calendar.types, self.slots)
+            miners = _registered(self.state.miners, self.rules, self.calendar, self.slots)
             self.state = attrs.evolve(self.state, miners=miners)
 
     def _begin_anew(self) -> None:
         """Take the thresholds and reputations of a new network; slots and what is carried stay."""
         state = State(self.state.epoch, {}, self.rules.seeds, self.state.carry)
         flags = {hotkey: miner.flags for hotkey, miner in self.state.miners.items()}
-        miners = _registered({}, self.rules, self.calendar.types, self.slots)
+        miners = _registered({}, self.rules, self.calendar, self.slots)
         self.state = attrs.evolve(
             state,
             miners={
@@ -412,7 +413,7 @@ class _EpochReplay:
 def _registered(
     miners: Mapping[str, MinerEntry],
     rules: StateRules,
-    types: Mapping[str, frozenset[str]],
+    calendar: Calendar,
     slots: set[str],
 ) -> dict[str, MinerEntry]:
     """Register each miner for the types of the rule set that it has records of.
@@ -423,9 +424,9 @@ def _registered(
     has_reputation = rules.rule_set.section(REPUTATION) is not None
     initial = rules.initial_reputation if has_reputation else 0
     registered = dict(miners)
-    for uid, (hotkey, names) in enumerate(sorted(types.items())):
+    for uid, (hotkey, tenure) in enumerate(sorted(calendar.tenures.items())):
         miner = miners.get(hotkey, MinerEntry(hotkey, None, (), {}))
-        new = names & rules.rule_set.skill_types.keys() - set(miner.types)
+        new = tenure.types & rules.rule_set.skill_types.keys() - set(miner.types)
         if new:
             start = dict.fromkeys(sorted(new), initial) if has_reputation else {}
             registered[hotkey] = attrs.evolve(
@@ -487,7 +488,7 @@ def replays(  # noqa: PLR0913  # what replays are made of
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
-    calendar = calendar_of(reader, outcome.history.defects)
+    calendar = outcome.calendar
     starts = (
         None
         if start is None
@@ -554,7 +555,7 @@ class Replay:
             )
             for position, candidate in zip(positions, candidates, strict=True)
         ]
-        for epoch, parts in by_epoch(reader, self.calendar):
+        for epoch, parts in _by_epoch(reader, self.calendar):
             for run in runs:
                 run.close(epoch, parts)
         if not self.follows:
@@ -598,3 +599,44 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
         check_unchanged(self.path, self.digest)
         consensus = groups_at(self.groups, candidates)
         return Reader(self.path, wanted_by(candidates, consensus))
+
+
+def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:
+    return rows.select(~np.isin(rows.record, [*lines])) if lines else rows
+
+
+def _by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[FactRows]]]:
+    """Yield the records of each epoch by skill type, ascending, as soon as all are there."""
+    left, waiting = dict(calendar.records), defaultdict[int, dict[str, list[FactRows]]](dict)
+    due = iter(calendar.records)
+    current = next(due, None)
+    for batch in reader.batches():
+        for name, every in batch.types.items():
+            rows = _without(every, calendar.defects)
+            for epoch in np.unique(rows.epoch).tolist():
+                part = rows.select(rows.epoch == epoch)
+                waiting[epoch].setdefault(name, []).append(part)
+                left[epoch] -= len(part)
+        while current is not None and not left[current]:
+            yield current, [_joined(parts) for parts in waiting.pop(current).values()]
+            current = next(due, None)
+
+
+def _joined(parts: Sequence[FactRows]) -> FactRows:
+    """Return the records of several parts of one skill type, one part after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns: dict[str, Any] = {}
+    for field in attrs.fields(FactRows):
+        own = [getattr(part, field.name) for part in parts]
+        if isinstance(own[0], np.ndarray):
+            columns[field.name] = np.concatenate(own)
+        elif isinstance(own[0], pa.Array):
+            # parts of other files may have other dictionaries
+            columns[field.name] = pa.concat_arrays([decoded(column) for column in own])
+    facts = {
+        name: np.concatenate([own_facts(part, name) for part in parts])
+        for name in dict.fromkeys(name for part in parts for name in part.facts)
+    }
+    return attrs.evolve(first, **columns, facts=facts)

@@ -61,11 +61,11 @@ from tallystick_governance.backtest.distribution import (
     winners,
 )
 from tallystick_governance.backtest.outcome import (
-    Comparison,
     EpochState,
     FlipRows,
     MinerTotals,
     Outcome,
+    TypeOutcome,
     WeightOutcome,
 )
 from tallystick_governance.backtest.statistics import Interval
@@ -139,14 +139,12 @@ class CandidateSection:
         return sentences(self.comparison, self.changes)
 
     @property
-    def migrations(self) -> Mapping[str, Comparison]:
+    def migrations(self) -> Mapping[str, TypeOutcome]:
         """The types with tiers, and where the records of each tier go."""
         return {
-            name: comparison.tiers
-            for name, comparison in self.comparison.types.items()
-            if comparison.tiers is not None
-            and comparison.tiers.migration
-            and comparison.tiers.compared
+            name: of_type.compared
+            for name, of_type in self.comparison.types.items()
+            if of_type.compared and of_type.compared.tiers and of_type.compared.flips.compared
         }
 
     def interval(self, change: MinerChange) -> Interval | None:

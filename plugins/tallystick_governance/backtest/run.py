@@ -260,9 +260,7 @@ class _Run:
             reader, candidates, self.executor, on_flips=on_flips, tracked=result.tracked
         )
         counted = tuple(
-            attrs.evolve(
-                candidate, types=aggregate.types(n, outcome.miners), seeded=candidate.types
-            )
+            attrs.evolve(candidate, types=aggregate.types(n), seeded=candidate.types)
             for n, candidate in enumerate(result.outcome.candidates)
         )
         return attrs.evolve(result, outcome=attrs.evolve(result.outcome, candidates=counted))

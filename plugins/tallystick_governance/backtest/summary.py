@@ -35,10 +35,11 @@ from tallystick_governance.backtest.distribution import (
 )
 from tallystick_governance.backtest.incentive import EPOCHS, Incentives, Scenario
 from tallystick_governance.backtest.outcome import (
-    Comparison,
+    FlipCounts,
     History,
     Outcome,
     Period,
+    TypeOutcome,
 )
 from tallystick_governance.backtest.statistics import (
     PERCENT,
@@ -86,11 +87,12 @@ json_object(
     JsonKey("candidate_rank", "rank_after"),
 )(MinerChange)
 json_object(
-    JsonKey("baseline_records", lambda measure: measure.before[0]),
-    JsonKey("candidate_records", lambda measure: measure.after[0]),
+    JsonKey("baseline_records", "records_before"),
+    JsonKey("candidate_records", "records_after"),
     _nano("baseline_mean", "mean_before"),
     _nano("candidate_mean", "mean_after"),
 )(MeasureComparison)
+json_object("tier", "gate", "records")(FlipCounts)
 json_object(
     *("known", "rose", "fell", _nano("nearest"), _nano("mean")),
     JsonKey(
@@ -155,8 +157,8 @@ def _candidate(found: CandidateComparison) -> JsonObject:
         **json_value(found.identity),
         "overall": json_value(found.overall) | _extremes(found.overall),
         "types": {name: _type(each) for name, each in found.types.items()},
-        "records_compared": found.compared,
-        "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
+        "records_compared": found.flips.compared,
+        "flips": json_value(found.flips),
         "state": None if found.state is None else _state(found, found.state),
         "proposal": json_value(found.proposal),
         "uncertainty": None
@@ -218,7 +220,7 @@ def _headline(found: CandidateComparison) -> JsonObject:
         "tau_b": nano_value(overall.tau),
         "gaining": gaining(changes),
         "losing": losing(changes),
-        "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
+        "flips": json_value(found.flips),
         "uncertainty": None if known is None else _intervals(known),
         "largest_gain": next(iter(_miners(winners, changes)), None),
         "largest_loss": next(iter(_miners(losers, changes)), None),
@@ -313,37 +315,32 @@ def _miners(
 
 
 def _type(found: TypeComparison) -> JsonObject:
-    tiers = found.tiers
-    measures = {name: json_value(each) for name, each in found.measures.items()}
+    after, compared = found.after, found.compared
     return {
         **json_value(found.distribution),
-        **({"measures": measures} if measures else {}),
-        "baseline_scored": found.scored_before,
-        "candidate_scored": found.scored_after,
-        "rejected": dict(found.rejected),
-        "records_compared": tiers.compared if tiers else 0,
-        "flips": _flips(tiers.tier_flips, tiers.gate_flips, tiers.flips) if tiers else None,
+        **({"measures": json_value(found.measures)} if found.measures else {}),
+        "baseline_scored": found.before.scored if found.before else 0,
+        "candidate_scored": after.scored if after else 0,
+        "rejected": dict(sorted(after.rejected.items())) if after else {},
+        "records_compared": compared.flips.compared if compared else 0,
+        "flips": json_value(compared.flips) if compared else None,
         "flipped_emission": nano_value(found.distances.emission),
         "tier_distances": json_value(found.distances.tier),
         "gate_distances": json_value(found.distances.gate),
-        "migration": _migration(tiers) if tiers else None,
+        "migration": _migration(compared) if compared else None,
     }
 
 
-def _flips(tier: int, gate: int, every: int) -> JsonObject:
-    return {"tier": tier, "gate": gate, "records": every}
-
-
-def _migration(found: Comparison) -> JsonObject | None:
-    if found.migration is None:
+def _migration(found: TypeOutcome) -> JsonObject | None:
+    if found.tiers is None:
         return None
+    before, after = found.tiers
+    rows = found.migration_rows
     return {
-        "baseline_tiers": list(found.tiers or ()),
-        "candidate_tiers": list(found.candidate_tiers or ()),
-        "records": [list(row) for row in found.migration],
-        "shares": [
-            [nano_value(published_share(n, sum(row))) for n in row] for row in found.migration
-        ],
+        "baseline_tiers": list(before),
+        "candidate_tiers": list(after),
+        "records": rows,
+        "shares": [[nano_value(published_share(n, sum(row))) for n in row] for row in rows],
     }
 
 

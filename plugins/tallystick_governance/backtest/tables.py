@@ -173,13 +173,13 @@ def migration_table(comparison: CandidateComparison) -> pa.Table:
     """Return the tier migrations of one candidate."""
     rows: list[ReportRow] = []
     for name, by_type in comparison.types.items():
-        tiers = by_type.tiers
-        if tiers is None or not (tiers.migration and tiers.tiers and tiers.candidate_tiers):
+        compared = by_type.compared
+        if compared is None or compared.tiers is None:
             continue
-        for level, counts in zip(tiers.tiers, tiers.migration, strict=True):
+        for level, counts in zip(compared.tiers[0], compared.migration_rows, strict=True):
             rows += (
                 (comparison.identity.name, name, level, other, count, _part(count, sum(counts)))
-                for other, count in zip(tiers.candidate_tiers, counts, strict=True)
+                for other, count in zip(compared.tiers[1], counts, strict=True)
             )
     return _table(MIGRATIONS, rows)
 

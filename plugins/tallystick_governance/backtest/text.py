@@ -157,7 +157,9 @@ def sentences(candidate: CandidateComparison, changes: list[MinerChange]) -> Ite
     yield flips(candidate)
     yield concentration(overall)
     yield from certainty(candidate)
-    refused = sum(sum(by_type.rejected.values()) for by_type in candidate.types.values())
+    refused = sum(
+        of_type.after.rejected.total() for of_type in candidate.types.values() if of_type.after
+    )
     if refused:
         yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
     if candidate.state is not None:
@@ -225,13 +227,14 @@ def order(overall: Distribution, changes: list[MinerChange]) -> str:
 
 def flips(candidate: CandidateComparison) -> str:
     """Say how many records are on the other side of a threshold, and how far."""
-    scored = f"Of {counted(candidate.compared, 'record')} that both score"
-    if not candidate.flips:
+    found = candidate.flips
+    scored = f"Of {counted(found.compared, 'record')} that both score"
+    if not found.records:
         return f"{scored}, none changes tier or gate."
-    part = percent(published_share(candidate.flips, candidate.compared))
+    part = percent(published_share(found.records, found.compared))
     sentence = (
-        f"{scored}, {grouped(candidate.flips)} ({part}) flip: {grouped(candidate.tier_flips)} "
-        f"change tier, {grouped(candidate.gate_flips)} change gate."
+        f"{scored}, {grouped(found.records)} ({part}) flip: {grouped(found.tier)} "
+        f"change tier, {grouped(found.gate)} change gate."
     )
     distances = candidate.distances.tier + candidate.distances.gate
     return f"{sentence} {near(distances)}" if distances.known else sentence
@@ -268,7 +271,7 @@ def _candidate_lines(candidate: CandidateComparison) -> Iterator[str]:
     uncertainty, overall, weight = candidate.uncertainty, candidate.overall, candidate.weight
     changes = candidate.headline.changes()
     hands = f"{percent(overall.moved)} changes hands"
-    flip = f"{numbered(candidate.flips, 'record')} change tier or gate"
+    flip = f"{numbered(candidate.flips.records, 'record')} change tier or gate"
     if uncertainty is not None:
         hands += f" ({percent(uncertainty.moved.low)} to {percent(uncertainty.moved.high)})"
         flip += f" ({uncertainty.flips.low} to {uncertainty.flips.high})"

@@ -2,24 +2,20 @@
 
 A record *flips* when its tier, or the gate that decides it, differs between the baseline and a
 candidate. How the two compare is planned once for a candidate and a type (`FlipRules`).
-`BatchTotals` then scores batches of facts block by block, while the block is in the cache, and
-adds the scores to the `TypeTotals` of each candidate.
-
-Totals of parts of a history add up to those of the whole, in any order, exactly.
+`BatchCounter` then scores batches of facts block by block, while the block is in the cache, and
+adds the scores to the `TypeOutcome` of each candidate.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tallystick.errors import TallystickError
 from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.formula.facts import is_opaque
 from tallystick.scoring.bound import BoundType
@@ -30,13 +26,10 @@ from tallystick.scoring.facts.results import judged_by
 from tallystick.scoring.planner import Facts, Plan, ScoreColumns, Target, joined
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.group_history import under
+from tallystick_governance.backtest.miner_calendar import coded
 from tallystick_governance.backtest.outcome import (
-    EMISSION,
-    QUALITY,
-    Comparison,
-    Counts,
+    FlipCounts,
     FlipRows,
-    Total,
     TrackedThresholds,
     TypeOutcome,
 )
@@ -44,182 +37,6 @@ from tallystick_state.record_columns import sums_of, total_of
 
 _ROWS = 1 << 15
 """Rows of a block: the columns of all candidates' shared axes then stay in the cache."""
-
-
-@attrs.frozen(eq=False)
-class MinerGroups:
-    """Rows that are sorted by miner, and where the rows of each begin.
-
-    Attributes:
-        miners: the positions of the miners that have rows, ascending.
-        starts: the first row of each.
-        sizes: how many rows each has.
-    """
-
-    miners: npt.NDArray[np.intp]
-    starts: npt.NDArray[np.intp]
-    sizes: Column
-
-    @classmethod
-    def of(cls, miners: npt.NDArray[np.intp]) -> MinerGroups:
-        """Group sorted rows by the position of the miner of each."""
-        first = np.ones(len(miners), np.bool_)
-        np.not_equal(miners[1:], miners[:-1], out=first[1:])
-        starts = np.flatnonzero(first)
-        return cls(miners[starts], starts, np.diff(starts, append=len(miners)))
-
-
-class Sums:
-    """A whole number for each miner, exact whatever its size.
-
-    `reserve` makes room for miners before anything is added of them.
-    """
-
-    def __init__(self) -> None:
-        """Begin without miners."""
-        self._sums: npt.NDArray[np.object_] = np.zeros(0, np.object_)
-
-    def reserve(self, miners: int) -> None:
-        """Make room for a number of miners."""
-        missing = max(0, miners - len(self._sums))
-        self._sums = np.append(self._sums, np.zeros(missing, np.object_))
-
-    def add(self, values: Column, groups: MinerGroups) -> None:
-        """Add the sum of the rows of each miner."""
-        self._sums[groups.miners] += np.array(sums_of(values, groups.starts), np.object_)
-
-    def count(self, groups: MinerGroups) -> None:
-        """Add the number of rows of each miner."""
-        self._sums[groups.miners] += groups.sizes
-
-    def merge(self, other: Sums, positions: npt.NDArray[np.intp]) -> None:
-        """Add other sums, whose miners have these positions here."""
-        self._sums[positions[: len(other._sums)]] += other._sums
-
-    def totals(self, order: Sequence[int]) -> Counts:
-        """Return the sums of the miners at some positions; 0 for a miner without rows."""
-        sums = self._sums.tolist()
-        return tuple(sums[m] if m < len(sums) else 0 for m in order)
-
-
-@attrs.define(eq=False)
-class TypeTotals:
-    """Running sums and counts of one candidate over the records of one skill type.
-
-    Attributes:
-        tiers: the tiers of the baseline and of the candidate; None where either has none.
-        has_quality: whether records have a quality.
-        has_emission: whether they have an emission.
-        records: by miner, how many records are scored.
-        quality: by miner, in nano.
-        emission: by miner, in nano.
-        measures: by measure, of how many records it applies to, and their sum in nano.
-        missed: records without a submission.
-        rejected: by code.
-        compared: records that the baseline scores, too.
-        migration: by baseline tier and candidate tier.
-        tier_flips: records whose tier flips.
-        gate_flips: records whose gate flips.
-        flips: records with either.
-    """
-
-    tiers: tuple[tuple[str, ...], tuple[str, ...]] | None
-    has_quality: bool
-    has_emission: bool
-    records: Sums = attrs.field(factory=Sums)
-    quality: Sums = attrs.field(factory=Sums)
-    emission: Sums = attrs.field(factory=Sums)
-    measures: dict[str, Total] = attrs.field(factory=dict)
-    missed: int = 0
-    rejected: Counter[str] = attrs.field(factory=Counter)
-    compared: int = 0
-    migration: Column = attrs.field(init=False)
-    tier_flips: int = 0
-    gate_flips: int = 0
-    flips: int = 0
-
-    def __attrs_post_init__(self) -> None:
-        """Begin with no migration."""
-        before, after = map(len, self.tiers) if self.tiers is not None else (0, 0)
-        self.migration = np.zeros((before, after), np.int64)
-
-    def reserve(self, miners: int) -> None:
-        """Make room for a number of miners."""
-        for sums in (self.records, self.quality, self.emission):
-            sums.reserve(miners)
-
-    def empty(self) -> TypeTotals:
-        """Return totals of the same kind with nothing counted."""
-        return TypeTotals(self.tiers, self.has_quality, self.has_emission)
-
-    def add(self, scores: ScoreColumns, groups: MinerGroups) -> None:
-        """Add the scores of rows that are sorted by miner."""
-        self.records.count(groups)
-        self.quality.add(scores.quality, groups)
-        for value in scores.bound.measures:
-            column, applies = scores.columns[value], scores.given.get(value)
-            applying = column if applies is None else column[applies]
-            self._add_measure(value.name, (len(applying), total_of(applying)))
-        if scores.emission is not None:
-            self.emission.add(scores.emission, groups)
-
-    def sums(self, measure: str) -> Sums | None:
-        """Return the sums of a measure; None where the type does not have it."""
-        if measure == EMISSION and self.has_emission:
-            return self.emission
-        return self.quality if measure == QUALITY else None
-
-    def keep_tiers(self, counts: Column) -> None:
-        """Count compared records that keep their tier, by tier."""
-        self.migration.reshape(-1)[:: len(counts) + 1] += counts
-
-    def migrate(self, before: Column, after: Column) -> Column:
-        """Count compared records by their tiers; return how many had each tier before."""
-        width = self.migration.shape[1]
-        pairs = np.bincount(before.astype(np.intp) * width + after, minlength=self.migration.size)
-        counts: Column = pairs.reshape(self.migration.shape)
-        self.migration += counts
-        by_tier: Column = counts.sum(axis=1)
-        return by_tier
-
-    def merge(self, other: TypeTotals, positions: npt.NDArray[np.intp]) -> None:
-        """Add the totals of another part of the history, whose miners have these positions here."""
-        self.records.merge(other.records, positions)
-        self.quality.merge(other.quality, positions)
-        self.emission.merge(other.emission, positions)
-        self.rejected.update(other.rejected)
-        self.migration += other.migration
-        for name, total in other.measures.items():
-            self._add_measure(name, total)
-        for name in ("missed", "compared", "tier_flips", "gate_flips", "flips"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def outcome(self, skill_type: str, order: Sequence[int]) -> TypeOutcome:
-        """Return the outcome of the type, its miners in the order of these positions."""
-        before, after = self.tiers if self.tiers is not None else (None, None)
-        migration = tuple(map(tuple, self.migration.tolist())) if self.tiers is not None else None
-        return TypeOutcome(
-            skill_type=skill_type,
-            records=self.records.totals(order),
-            quality=self.quality.totals(order) if self.has_quality else None,
-            emission=self.emission.totals(order) if self.has_emission else None,
-            missed=self.missed,
-            rejected=dict(sorted(self.rejected.items())),
-            measures=dict(sorted(self.measures.items())),
-            comparison=Comparison(
-                compared=self.compared,
-                tiers=before,
-                candidate_tiers=after,
-                migration=migration,
-                tier_flips=self.tier_flips,
-                gate_flips=self.gate_flips,
-                flips=self.flips,
-            ),
-        )
-
-    def _add_measure(self, name: str, more: Total) -> None:
-        records, total = self.measures.get(name, (0, 0))
-        self.measures[name] = records + more[0], total + more[1]
 
 
 @attrs.frozen(eq=False)
@@ -444,33 +261,14 @@ class TypeCandidates:
             {position: FlipRules(cliffs[0], own) for position, own in cliffs.items()},
         )
 
-    def totals(self) -> dict[int, TypeTotals]:
-        """Return totals for each candidate, with nothing counted."""
-        totals = dict[int, TypeTotals]()
-        for position, bound in self.bounds.items():
-            tiers = self.flip_rules[position].tiers
-            totals[position] = TypeTotals(tiers, bound.has_quality, bound.emission is not None)
-        return totals
-
-
-def totals_of(spans: Sequence[TypeCandidates]) -> dict[int, TypeTotals]:
-    """Return empty totals for each candidate, for a type whose rules change from span to span.
-
-    Raises:
-        TallystickError: a candidate has other tiers in some epochs than in others.
-    """
-    whole: dict[int, TypeTotals] = {}
-    for by_position in (span.totals() for span in spans):
-        for position, totals in by_position.items():
-            earlier = whole.setdefault(position, totals)
-            if earlier.tiers != totals.tiers:
-                raise TallystickError(
-                    f"found the tiers {totals.tiers} in epochs after those with {earlier.tiers}, "
-                    "expected the same in all: compare the rule sets without an adoption"
-                )
-            earlier.has_quality |= totals.has_quality
-            earlier.has_emission |= totals.has_emission
-    return whole
+    def outcomes(self) -> dict[int, TypeOutcome]:
+        """Return the outcome of each candidate, with nothing counted."""
+        return {
+            position: TypeOutcome(
+                self.flip_rules[position].tiers, bound.has_quality, bound.emission is not None
+            )
+            for position, bound in self.bounds.items()
+        }
 
 
 @attrs.frozen(eq=False)
@@ -500,18 +298,17 @@ class _Flips:
     after: ScoreColumns
 
 
-class BatchTotals:
-    """Adds a batch of records of one type to the totals of every candidate.
+class BatchCounter:
+    """Counts a batch of records of one type under every candidate that has the type.
 
     Attributes:
-        totals: by the position of the candidate.
+        outcomes: by the position of the candidate.
     """
 
     def __init__(
         self,
         candidates: TypeCandidates,
         rows: FactRows,
-        miners: Rows,
         *,
         keeps_flips: bool,
     ) -> None:
@@ -519,20 +316,15 @@ class BatchTotals:
 
         Args:
             candidates: those that have the type.
-            rows: the batch, of one row at least.
-            miners: the position of the miner of each row.
+            rows: the batch.
             keeps_flips: whether flips are kept for `flips`.
         """
-        self.totals = candidates.totals()
-        self._candidates, self._rows, self._miners = candidates, rows, miners
+        self.outcomes = candidates.outcomes()
+        self._candidates, self._rows = candidates, rows
+        self._hotkeys = coded(rows.miner_hotkey)
         self._flips: defaultdict[int, list[_Flips]] | None = (
             defaultdict(list) if keeps_flips else None
         )
-        # the tiers that candidates share with the baseline are counted once
-        self._level: Column | None = None
-        self._levels: Column = np.zeros(0, np.int64)
-        for totals in self.totals.values():
-            totals.reserve(int(miners.max()) + 1)
 
     def count(self, tracked: Sequence[TrackedThresholds] | None) -> None:
         """Score the batch and count it.
@@ -566,12 +358,8 @@ class BatchTotals:
             lines = tracked[group.positions[0]].lines
             if len(lines):
                 valid &= ~np.isin(self._rows.record, lines)
-        codes = Counter(reject.code for reject in rejects)
-        missed = int(np.count_nonzero(valid & ~self._rows.answered))
         for candidate in group.positions:
-            totals = self.totals[candidate]
-            totals.missed += missed
-            totals.rejected.update(codes)
+            self.outcomes[candidate].rejected.update(reject.code for reject in rejects)
         return None if valid.all() else valid
 
     def _blocks(self) -> Iterator[Rows]:
@@ -581,7 +369,7 @@ class BatchTotals:
         for begin, end in pairwise(count * block // number for block in range(number + 1)):
             rows = begin + np.flatnonzero(self._rows.answered[begin:end])
             if len(rows):
-                yield rows[np.argsort(self._miners[rows], kind="stable")]
+                yield rows[np.argsort(self._hotkeys.codes[rows], kind="stable")]
 
     def _add_block(self, block: Rows, valid: Sequence[Truths | None]) -> None:
         """Score the rows of a block that each group of candidates accepts, and count them."""
@@ -591,11 +379,14 @@ class BatchTotals:
             rows = block if accepted is None else block[accepted]
             if not len(rows):
                 continue
-            groups = MinerGroups.of(self._miners[rows])
-            facts = self._facts(rows, group.first.variant)
-            scores = group.plan.run(facts, len(rows))
+            codes = self._hotkeys.codes[rows]
+            starts = np.flatnonzero(np.diff(codes, prepend=-1))
+            hotkeys = [self._hotkeys.names[code] for code in codes[starts].tolist()]
+            records = dict(zip(hotkeys, np.diff(starts, append=len(rows)).tolist(), strict=True))
+            scores = group.plan.run(self._facts(rows, group.first.variant), len(rows))
             for candidate, columns in zip(group.positions, scores, strict=True):
-                self.totals[candidate].add(columns, groups)
+                self.outcomes[candidate].records.update(records)
+                self._add(candidate, columns, hotkeys, starts)
                 scored = _Scored(columns, accepted)
                 if candidate == 0:
                     baseline = scored
@@ -607,44 +398,55 @@ class BatchTotals:
         facts = under(self._rows, variant).facts
         return lambda digest: facts[digest].take(rows)
 
+    def _add(
+        self, candidate: int, scores: ScoreColumns, hotkeys: Sequence[str], starts: Rows
+    ) -> None:
+        """Add the scores of rows that are sorted by miner, and begin anew with each hotkey."""
+        outcome = self.outcomes[candidate]
+        if outcome.has_quality:
+            outcome.quality.update(dict(zip(hotkeys, sums_of(scores.quality, starts), strict=True)))
+        if scores.emission is not None:
+            sums = sums_of(scores.emission, starts)
+            outcome.emission.update(dict(zip(hotkeys, sums, strict=True)))
+        for value in scores.bound.measures:
+            column, applies = scores.columns[value], scores.given.get(value)
+            applying = column if applies is None else column[applies]
+            outcome.applying[value.name] += len(applying)
+            outcome.measures[value.name] += total_of(applying)
+
     def _compare(self, candidate: int, block: Rows, baseline: _Scored, scored: _Scored) -> None:
         """Count the tiers and the flips of the rows of a block that both score."""
-        totals, rules = self.totals[candidate], self._candidates.flip_rules[candidate]
+        outcome, rules = self.outcomes[candidate], self._candidates.flip_rules[candidate]
         before, after, rows = baseline.columns, scored.columns, scored.rows
         if baseline.rows is not scored.rows:
             old, new = baseline.positions, scored.positions
             rows, first, second = np.intersect1d(old, new, assume_unique=True, return_indices=True)
             before, after = before.take(first), after.take(second)
-        totals.compared += len(after.quality)
-        tiers = rules.tier_flips(before.level, after.level)
-        gates = rules.gate_flips(before.gate, after.gate)
-        if tiers is None or gates is None:
-            either = tiers if gates is None else gates
-        else:
-            either = tiers | gates
-        flipped = np.zeros(0, np.intp) if either is None else np.flatnonzero(either)
-        self._migrate(totals, before, after, flipped if rules.same_tiers else None)
-        if len(flipped):
-            totals.tier_flips += 0 if tiers is None else int(np.count_nonzero(tiers))
-            totals.gate_flips += 0 if gates is None else int(np.count_nonzero(gates))
-            totals.flips += len(flipped)
-            if self._flips is not None:
-                where = block[flipped if rows is None else rows[flipped]]
-                flips = _Flips(where, before.take(flipped), after.take(flipped))
-                self._flips[candidate].append(flips)
+        if rules.tiers is not None and before.level is not None and after.level is not None:
+            outcome.migration.update(_migration(rules.tiers, before.level, after.level))
+        none = np.zeros(len(after.quality), np.bool_)
+        tiers, gates = (
+            none if flips is None else flips
+            for flips in (
+                rules.tier_flips(before.level, after.level),
+                rules.gate_flips(before.gate, after.gate),
+            )
+        )
+        flipped = np.flatnonzero(tiers | gates)
+        outcome.flips += FlipCounts(
+            len(none), int(np.count_nonzero(tiers)), int(np.count_nonzero(gates)), len(flipped)
+        )
+        if len(flipped) and self._flips is not None:
+            where = block[flipped if rows is None else rows[flipped]]
+            flips = _Flips(where, before.take(flipped), after.take(flipped))
+            self._flips[candidate].append(flips)
 
-    def _migrate(
-        self, totals: TypeTotals, before: ScoreColumns, after: ScoreColumns, flipped: Rows | None
-    ) -> None:
-        """Count tiers; ``flipped`` is None where the two rule sets name their tiers otherwise."""
-        if totals.tiers is None or before.level is None or after.level is None:
-            return
-        if flipped is None:
-            totals.migrate(before.level, after.level)
-            return
-        if before.level is not self._level:
-            self._level = before.level
-            self._levels = np.bincount(self._level, minlength=len(totals.tiers[0]))
-        totals.keep_tiers(self._levels)
-        if len(flipped):
-            totals.keep_tiers(-totals.migrate(before.level[flipped], after.level[flipped]))
+
+def _migration(
+    tiers: tuple[tuple[str, ...], tuple[str, ...]], before: Column, after: Column
+) -> Mapping[tuple[str, str], int]:
+    """Count rows by the names of their tiers before and after."""
+    pairs = [*product(*tiers)]
+    codes = before.astype(np.intp) * len(tiers[1]) + after
+    counts = np.bincount(codes, minlength=len(pairs)).tolist()
+    return dict(zip(pairs, counts, strict=True))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 
 import attrs
 import numpy as np
@@ -14,8 +16,8 @@ from tallystick_governance.backtest.comparison import CandidateComparison, FlipD
 from tallystick_governance.backtest.incentive import Incentives, Network, Weighed, incentives
 from tallystick_governance.backtest.outcome import (
     CandidateOutcome,
-    Comparison,
     EpochState,
+    FlipCounts,
     FlipRows,
     History,
     MinerTotals,
@@ -55,42 +57,35 @@ def identity(position: int, *, swept: bool) -> Identity:
     return Identity(name + label, name, f"sha256:{position:064x}", changes)
 
 
-def matrix(whole: int, chance: random.Random, *, same: bool) -> tuple[tuple[int, ...], ...]:
-    cells = {(i, j): 0 for i in range(len(TIERS)) for j in range(len(TIERS))}
-    weights = [100 if i == j else 0 if same else 4 >> abs(i - j) for i, j in cells]
-    for cell in chance.choices(list(cells), weights, k=whole):
-        cells[cell] += 1
-    return tuple(tuple(cells[i, j] for j in range(len(TIERS))) for i in range(len(TIERS)))
-
-
-def comparison(scored: int, chance: random.Random, *, first: bool, plain: bool) -> Comparison:
-    gates = 0 if first else scored // 50
-    if plain:
-        return Comparison(scored, None, None, None, 0, gates, gates)
-    counts = matrix(scored, chance, same=first)
-    flips = scored - sum(counts[i][i] for i in range(len(TIERS)))
-    return Comparison(scored, TIERS, TIERS, counts, flips, gates, flips + gates)
+def migration(whole: int, chance: random.Random, *, same: bool) -> Counter[tuple[str, str]]:
+    """Most records keep their tier, and fewer go farther."""
+    pairs = [*product(range(len(TIERS)), repeat=2)]
+    weights = [100 if i == j else 0 if same else 4 >> abs(i - j) for i, j in pairs]
+    return Counter((TIERS[i], TIERS[j]) for i, j in chance.choices(pairs, weights, k=whole))
 
 
 def type_outcome(
-    name: str, records: tuple[int, ...], pay: list[int], chance: random.Random, *, first: bool
+    name: str, records: Counter[str], pay: dict[str, int], chance: random.Random, *, first: bool
 ) -> TypeOutcome:
-    plain = name == PLAIN
-    quality = tuple(n * chance.randrange(NANO) for n in records)
-    spread = 0 if first else 15
-    emission = tuple(
-        n * rate * (100 + chance.randint(-spread, spread)) // 100
-        for n, rate in zip(records, pay, strict=True)
-    )
-    scored = sum(records)
+    plain, scored, spread = name == PLAIN, records.total(), 0 if first else 15
+    gates = 0 if first else scored // 50
+    moved = Counter() if plain else migration(scored, chance, same=first)
+    tier = sum(many for (old, new), many in moved.items() if old != new)
     return TypeOutcome(
-        name,
-        records,
-        quality,
-        None if plain else emission,
-        missed=scored // 20,
-        rejected={} if first else {"own-rule": 3},
-        comparison=comparison(scored, chance, first=first, plain=plain),
+        None if plain else (TIERS, TIERS),
+        has_quality=True,
+        has_emission=not plain,
+        records=records,
+        quality=Counter({key: n * chance.randrange(NANO) for key, n in records.items()}),
+        emission=Counter(
+            {
+                key: n * pay[key] * (100 + chance.randint(-spread, spread)) // 100
+                for key, n in records.items()
+            }
+        ),
+        rejected=Counter({} if first else {"own-rule": 3}),
+        migration=moved,
+        flips=FlipCounts(scored, tier, gates, tier + gates),
     )
 
 
@@ -107,7 +102,7 @@ def state(
     return StateOutcome(
         epochs=12,
         final=EpochState(position, 15, 100, thresholds, reputations),
-        emission={n: sum(t.emission) for n, t in types.items() if t.emission is not None},
+        emission={n: t.emission.total() for n, t in types.items() if t.has_emission},
         round_scores={each.hotkey: chance.randrange(NANO) for each in who},
     )
 
@@ -124,8 +119,12 @@ def outcome(
     chance = random.Random(seed)
     who = miners(many, chance)
     names = (*TYPES, PLAIN)
-    records = {name: (*(chance.choice([0, 1, 5, 30]) for _ in who[1:]), 2) for name in names}
-    pay = {name: [round(NANO * chance.paretovariate(2)) for _ in who] for name in names}
+    keys = [each.hotkey for each in who]
+    records = {
+        name: Counter({**{key: chance.choice([0, 1, 5, 30]) for key in keys}, keys[-1]: 2})
+        for name in names
+    }
+    pay = {name: {key: round(NANO * chance.paretovariate(2)) for key in keys} for name in names}
     found = []
     for position in range(candidates + 1):
         types = {
@@ -143,7 +142,7 @@ def outcome(
             if name != PLAIN
         }
         found.append(CandidateOutcome(given, types, replay, proposal(given), thresholds=thresholds))
-    whole = {name: sum(counts) for name, counts in records.items()}
+    whole = {name: counts.total() for name, counts in records.items()}
     history = History(
         "year.parquet",
         f"sha256:{'ab' * 32}",
@@ -195,7 +194,7 @@ def uncertain(found: CandidateComparison) -> CandidateComparison:
         360,
         12,
         around(moved, moved // 2 + 1),
-        around(found.flips, found.flips // 3 + 1),
+        around(found.flips.records, found.flips.records // 3 + 1),
         {
             each.miner.hotkey: around(each.share_change, NANO // 50)
             for each in found.overall.changes()

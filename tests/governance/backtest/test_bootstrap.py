@@ -3,6 +3,7 @@
 import hashlib
 import math
 import random
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -223,11 +224,11 @@ def test_the_stretches_sum_to_the_whole_history(
     for place, candidate in enumerate(whole.candidates):
         amounts = stretches.amounts(counts, place, "emission", hotkeys)
         assert sum(any(row) for row in amounts) == stretches.count > 1
-        expected = [each.emission for each in candidate.types.values() if each.emission]
+        expected = sum((each.emission for each in candidate.types.values()), Counter[str]())
         assert [sum(each) for each in zip(*amounts, strict=True)] == [
-            sum(each) for each in zip(*expected, strict=True)
+            expected[hotkey] for hotkey in hotkeys
         ]
-        expected_flips = sum(each.comparison.flips for each in candidate.types.values())
+        expected_flips = sum(each.flips.records for each in candidate.types.values())
         assert flips[place].sum() == expected_flips
         assert bool(expected_flips) is bool(place)
 
@@ -263,7 +264,7 @@ def test_a_back_test_tells_the_intervals_of_its_candidates(
         assert known is not None
         assert known.bootstrap == BOOTSTRAP
         assert known.moved.low <= known.moved.high
-        assert known.flips.low <= each.flips <= known.flips.high
+        assert known.flips.low <= each.flips.records <= known.flips.high
         assert list(known.shares) == [miner.hotkey for miner in each.overall.miners]
     executor = InProcess() if workers == 1 else Local(workers)
     again = run("two", executor=executor).shown.full

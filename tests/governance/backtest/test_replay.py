@@ -140,12 +140,11 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
             if not own.stat().st_size:
                 continue
             part = outcome_of(reader_of(own, alone), alone)
-            sums = part.candidates[place].types[name].quality
-            quality.update(dict(zip((m.hotkey for m in part.miners), sums, strict=True)))
-        assert found.quality == tuple(quality[miner.hotkey] for miner in outcome.miners)
+            quality.update(part.candidates[place].types[name].quality)
+        assert found.quality == quality
         state = outcome.candidates[1].state
         assert state is not None
-        assert sum(found.emission or ()) == state.emission[name]
+        assert found.emission.total() == state.emission[name]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
     assert seeded is not None
     assert any(found.emission != seeded[name].emission for name, found in baseline.types.items())
     for name, found in baseline.types.items():
-        assert baseline.state.emission[name] == sum(found.emission or ())
+        assert baseline.state.emission[name] == found.emission.total()
         # the quality does not depend on thresholds, and no record comes twice
         assert found.quality == seeded[name].quality
 

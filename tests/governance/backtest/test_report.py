@@ -5,6 +5,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
+from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
 from importlib.metadata import version
@@ -415,12 +416,11 @@ def test_a_baseline_alone_has_a_page_too() -> None:
 
 def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
     found = outcome(many=4)
-    nothing = (0,) * len(found.miners)
     poor = tuple(
         attrs.evolve(
             each,
             types={
-                name: attrs.evolve(t, emission=t.emission and nothing, quality=nothing)
+                name: attrs.evolve(t, emission=Counter(), quality=Counter())
                 for name, t in each.types.items()
             },
         )
