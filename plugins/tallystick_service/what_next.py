@@ -5,20 +5,17 @@ Where the skill type has a `Direction` for a fact, only better values are tried,
 Each candidate is a valid record, which the engine scores again, so that a move is exact: what it
 names is what such a record earns.
 
-Of a range of at most `EVERY` values each is tried. Of a wider one, candidates are its ends, every
-value at which a comparison, a minimum, a maximum or an absolute value of a requirement or a formula
-turns, and values between them, refined around the best. Of values that earn the same, the nearest
-is named.
+Of a range of at most `EVERY` values each is tried. Of a wider one, those are that formulas may
+compare it with, and values at equal distances; then those around the best at shorter ones, until
+each value there was tried. Of values that earn the same, the nearest is named.
 """
 
 from __future__ import annotations
 
 import copy
-from bisect import insort
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal
 
 import attrs
@@ -37,7 +34,7 @@ from tallystick.formula.facts.draft import put
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.schema_path import ANSWER, steps
 from tallystick.formula.text import fact_text
-from tallystick.formula.tree import Node, leaves, walk
+from tallystick.formula.tree import Node, leaves
 from tallystick.io.sources import item_of
 from tallystick.json_values import json_fields
 from tallystick.numbers.nano import NANO, to_decimal
@@ -51,17 +48,14 @@ from tallystick.scoring.scorer import RecordLike, Scorer
 from tallystick.scoring.scores import Scores, score_facts
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import fact_value_text
+from tallystick_conformance.search import constants_in, unknown_of
 from tallystick_conformance.testing.concrete_record import concrete_record_of
 from tallystick_conformance.testing.record_checker import FactReader
 
 EVERY = 256
 """Maximum number of values of a range that are tried one by one."""
-_BETWEEN = 4
-"""Number of values tried between two neighbouring candidates of a wide range."""
-_ROUNDS = 40
-"""Maximum number of halvings of an interval of candidates: more than the bits of any range."""
-_TURNS = 64
-"""Maximum number of turning points of formulas that are tried for one fact."""
+_GRID = 8
+"""Number of distances into which a wider range is divided, again and again."""
 _CONFIRMED = 4
 """Maximum number of values of a counted fact of which a record is looked for."""
 
@@ -72,7 +66,6 @@ _SCALARS = frozenset({"number", "integer", "flag", "choice"})
 """Readers of which a record with another value is the record with another value at the path."""
 _PRESENCE = frozenset({"given", "itemised"})
 """Readers of whether there is a value: to leave one out is no better answer."""
-_TURNING = frozenset({"lt", "le", "eq", "min", "max"})
 
 Side = Literal["more", "less"]
 
@@ -239,6 +232,12 @@ class _Answer:
     def order(self) -> tuple[tuple[str, str], ...]:
         """Digests (small, large) of facts of which the one is never above the other."""
         return tuple((small.digest, large.digest) for small, large in relations(self.bound.facts))
+
+    @cached_property
+    def constants(self) -> frozenset[Fraction]:
+        """The numbers that stand in requirements and formulas."""
+        trees = (tree for value in self.bound.values for tree in value.trees)
+        return constants_in((*trees, *(own.condition for own in self.bound.required)))
 
     @cached_property
     def reader(self) -> FactReader:
@@ -451,35 +450,25 @@ class _Search:
     def _tried(self) -> list[int]:
         if self._is_narrow:
             return [v for v in range(self.low, self.high + 1, self.unit) if v != self.value]
-        turns = sorted({*self._turns(), self.low, self.high, self.value})
-        tried = sorted(
-            {
-                *turns,
-                *(v for a, b in pairwise(turns) for v in self._between(a, b)),
-            }
-        )
-        best = min(tried, key=self._order)
-        # at a turn a formula says itself that beyond it another part holds; between two, refine
-        if best not in turns:
-            self._refine(tried, best)
-        return [v for v in tried if v != self.value]
+        low, high = self.low, self.high
+        tried = {self.value, *(v for v in self._likely() if low <= v <= high)}
+        step = 0
+        while step != self.unit:
+            step = max((high - low) // _GRID // self.unit, 1) * self.unit
+            tried.update(range(low, high + 1, step), (high,))
+            best = min(tried, key=self._order)
+            low, high = max(self.low, best - step), min(self.high, best + step)
+        return sorted(tried - {self.value})
 
-    def _between(self, low: int, high: int) -> Iterator[int]:
-        for part in range(1, _BETWEEN + 1):
-            value = low + (high - low) * part // (_BETWEEN + 1) // self.unit * self.unit
-            if low < value < high:
-                yield value
-
-    def _refine(self, tried: list[int], best: int) -> None:
-        for _ in range(_ROUNDS):
-            at = tried.index(best)
-            low, high = tried[max(at - 1, 0)], tried[min(at + 1, len(tried) - 1)]
-            new = [v for a, b in ((low, best), (best, high)) for v in self._between(a, b)]
-            if not new:
-                return
-            for value in new:
-                insort(tried, value)
-            best = min((low, *new, best, high), key=self._order)
+    def _likely(self) -> Iterator[int]:
+        """Yield values with which formulas may compare the fact: constants, and other facts."""
+        answer, scale = self.answer, scale_of(self.fact)
+        domain = answer.bound.domains[self.fact.digest]
+        yield from unknown_of(self.fact, domain, answer.constants).boundaries
+        for other in answer.bound.facts:
+            if scale_of(other) == scale:
+                value = answer.facts[other.digest]
+                yield from (value - self.unit, value, value + self.unit)
 
     def _nearest(self, best: int) -> int:
         """Return the nearest value that is worth as much, or a shorter decimal right beside it."""
@@ -511,52 +500,3 @@ class _Search:
             middle = near + (far - near) // (2 * step) * step
             near, far = (near, middle) if holds(middle) else (middle, far)
         return far
-
-    def _turns(self) -> list[int]:
-        """Return the values at which a part of a formula turns, and their neighbours."""
-        result = set[int]()
-        for left, right in self._comparisons():
-            result.update(self._roots(left, right))
-            if len(result) >= _TURNS:
-                break
-        return [v for v in sorted(result) if self.low <= v <= self.high]
-
-    def _comparisons(self) -> Iterator[tuple[Node, Node | None]]:
-        conditions = (required.condition for required in self.answer.bound.required)
-        # the edges of what is valid come first, as beyond them nothing is worth anything
-        for tree in (
-            *conditions,
-            *(tree for value, _ in self.answer.bound.formulas for tree in value.trees),
-        ):
-            for node in walk(tree):
-                if node.op not in _TURNING and node.op != "abs":
-                    continue
-                if self._reads(node):
-                    yield node.args[0], node.args[1] if node.op in _TURNING else None
-
-    def _reads(self, node: Node) -> bool:
-        path = path_of(self.fact)
-        own = any(path_of(fact) == path for fact in leaves(node, "fact"))
-        return own and not leaves(node, "published")
-
-    def _roots(self, left: Node, right: Node | None) -> Iterator[int]:
-        """Yield the whole values around which a difference that is linear in the fact is 0."""
-        first, last = self.low, self.high
-
-        def difference(value: int) -> Fraction | None:
-            facts = self.facts(value)
-            if facts is None:
-                return None
-            try:
-                a = evaluate(left, facts, {})
-                b = Fraction(0) if right is None else evaluate(right, facts, {})
-            except TallystickError:
-                return None
-            return a - b if isinstance(a, Fraction) and isinstance(b, Fraction) else None
-
-        at_first, at_last = difference(first), difference(last)
-        if at_first is None or at_last is None or at_first == at_last:
-            return
-        root = first - at_first * (last - first) / (at_last - at_first)
-        whole = root.numerator // root.denominator // self.unit * self.unit
-        yield from (whole - self.unit, whole, whole + self.unit, whole + 2 * self.unit)
