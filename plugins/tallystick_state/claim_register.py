@@ -10,9 +10,8 @@ move others. Everything that it can move is looked at once more, whole:
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 import attrs
 
@@ -26,7 +25,6 @@ from tallystick_state.store.transaction import Transaction
 
 _Groups = dict[bytes, list[Claim]]
 """Claims by their identity, or by what they are about."""
-_NONE: Mapping[bytes, Claim] = MappingProxyType({})
 
 
 @attrs.frozen
@@ -67,9 +65,8 @@ class ClaimRegister:
             for rules in in_force.rule_sets().values()
         )
         self._has_quarantine = self._rows.has_waiting()
-        # until a batch is settled: what is known of its identities, also of pruned claims
-        self._known: _Groups = {}
-        self._pruned: Mapping[bytes, PrunedClaim] = {}
+        # until a batch is settled: its identities, and what is known of them
+        self._sifted, self._known = frozenset[bytes](), dict[bytes, list[Claim]]()
         self._has_pruned = transaction.pruned() is not None
 
     def sift(self, events: Sequence[StateEvent], rank: Rank, epoch: int) -> Sifted:
@@ -81,13 +78,14 @@ class ClaimRegister:
             epoch: the open one.
         """
         identities = [event.identity for event in events]
-        self._known, self._pruned = self._claims_of(identities), self._pruned_of(identities)
+        self._sifted, self._known = frozenset(identities), self._claims_of(identities)
+        gone = self._pruned_of(self._sifted)
         entries, duplicates = dict[int, Claim | None](), 0
         batch = defaultdict[bytes, list[StateEvent]](list)
         for index, (identity, event) in enumerate(zip(identities, events, strict=True)):
             claims = self._known.get(identity, ())
             before = next((claim for claim in claims if claim.event == event), None)
-            pruned = self._pruned.get(identity)
+            pruned = gone.get(identity)
             if (
                 event in batch[identity]
                 or (before is not None and (rank <= before.rank or before.is_final(epoch)))
@@ -103,62 +101,20 @@ class ClaimRegister:
         return Sifted(entries, duplicates, refused)
 
     def settle(self, claims: Sequence[Claim], epoch: int) -> list[Move]:
-        """Decide about the claims that `sift` found new or raised; return all that are new or move.
+        """Decide about claims; return those of them, and of others, that are new or move.
 
         Args:
-            claims: with the rank with which they came.
+            claims: what `sift` found new or raised, or known ones with another rank or reason.
             epoch: the open one.
-        """
-        times = Counter(claim.identity for claim in claims)
-        sure, others = dict[bytes, Claim](), list[Claim]()
-        for claim in claims:
-            identity, event = claim.identity, claim.event
-            alone = times[identity] == 1 and identity not in self._known
-            ready = claim.rank >= Rank.ACCEPTED or not self._waits(event)
-            is_over = self._quotas.is_over(event, claim.rank)
-            if alone and identity not in self._pruned and ready and not is_over:
-                sure[identity] = claim
-            else:
-                others.append(claim)
-        return self._decide(others, epoch, sure)
-
-    def drop(self, claims: Iterable[Claim], epoch: int) -> list[Move]:
-        """Decide against claims in quarantine: they stay known, and count no more."""
-        dropped = [attrs.evolve(claim, reason=DROPPED) for claim in claims]
-        for claim in dropped:
-            self._quotas.add(claim.event, claim.rank, -1)
-        return self._decide(dropped, epoch)
-
-    def accept(self, claims: Iterable[Claim], epoch: int) -> list[Move]:
-        """Decide for claims in quarantine."""
-        accepted = []
-        for claim in claims:
-            rank = max(claim.rank, Rank.ACCEPTED)
-            self._quotas.add(claim.event, claim.rank, 0 if claim.reason == DROPPED else -1)
-            self._quotas.add(claim.event, rank, 1)
-            accepted.append(attrs.evolve(claim, rank=rank, reason=None))
-        return self._decide(accepted, epoch)
-
-    def _decide(
-        self, claims: Sequence[Claim], epoch: int, sure: Mapping[bytes, Claim] = _NONE
-    ) -> list[Move]:
-        """Decide about claims; return them, and those that they move.
-
-        Args:
-            claims: new ones, and known ones with another rank or reason.
-            epoch: the open one.
-            sure: new ones, by identity, that are recorded and move no other.
         """
         touched = {claim.identity for claim in claims}
         for scope in self._quotas.passed:
             touched |= {claim.identity for claim in self._rows.in_scope(scope_of(*scope))}
-        stored = self._claims_of(touched)
-        before = {claim.seq: claim for group in stored.values() for claim in group}
+        stored = self._known | self._claims_of(touched - self._sifted)
+        before = {claim.seq: claim for i in touched & stored.keys() for claim in stored[i]}
         records, alone = _groups((before | {claim.seq: claim for claim in claims}).values())
         after, epochs = self._decided(records, epoch, {}), dict[bytes, int | None]()
         if self._waiting:
-            recorded = [claim for claim in sure.values() if claim.event.is_record]
-            epochs |= {claim.identity: claim.event.epoch for claim in recorded}
             epochs |= {task: _epoch_of(group) for task, group in _groups(after)[0].items()}
             epochs |= {task: claim.epoch for task, claim in self._pruned_of(records).items()}
             more = self._waiting_for(epochs, before.values(), alone)
@@ -170,10 +126,27 @@ class ClaimRegister:
             pruned = self._pruned_of(tasks - epochs.keys())
             epochs |= {task: claim.epoch for task, claim in pruned.items()}
         after += self._decided(alone, epoch, epochs)
-        moves = [Move(before.get(claim.seq), claim) for claim in [*after, *sure.values()]]
+        moves = [Move(before.get(claim.seq), claim) for claim in after]
         moves = [move for move in moves if move.before != move.after]
         self._write(moves)
         return moves
+
+    def drop(self, claims: Iterable[Claim], epoch: int) -> list[Move]:
+        """Decide against claims in quarantine: they stay known, and count no more."""
+        dropped = [attrs.evolve(claim, reason=DROPPED) for claim in claims]
+        for claim in dropped:
+            self._quotas.add(claim.event, claim.rank, -1)
+        return self.settle(dropped, epoch)
+
+    def accept(self, claims: Iterable[Claim], epoch: int) -> list[Move]:
+        """Decide for claims in quarantine."""
+        accepted = []
+        for claim in claims:
+            rank = max(claim.rank, Rank.ACCEPTED)
+            self._quotas.add(claim.event, claim.rank, 0 if claim.reason == DROPPED else -1)
+            self._quotas.add(claim.event, rank, 1)
+            accepted.append(attrs.evolve(claim, rank=rank, reason=None))
+        return self.settle(accepted, epoch)
 
     def _waiting_for(
         self, epochs: Mapping[bytes, int | None], before: Iterable[Claim], alone: Collection[bytes]
@@ -203,17 +176,18 @@ class ClaimRegister:
         for identity, group in groups.items():
             over = {c.seq for c in group if self._quotas.is_over(c.event, c.rank)}
             for claim, lost in contenders(group, epoch, over, is_closed=identity in closed):
-                if claim.is_final(epoch):
-                    decided.append(claim)
-                    continue
                 event, reason = claim.event, lost
-                waits = claim.rank < Rank.ACCEPTED and self._waits(event)
-                if reason is None and waits and epochs.get(event.task) != event.epoch:
+                is_sure = claim.rank >= Rank.ACCEPTED or claim.is_final(epoch)
+                waits = reason is None and not is_sure and self._waits(event)
+                if waits and epochs.get(event.task) != event.epoch:
                     reason = UNKNOWN
                 counted_in = epoch if claim.counted_in is None else claim.counted_in
-                decided.append(
-                    attrs.evolve(claim, reason=reason, counted_in=None if reason else counted_in)
-                )
+                after = reason, None if reason else counted_in
+                # most come as what they are, and to make one anew takes long
+                if after == (claim.reason, claim.counted_in):
+                    decided.append(claim)
+                else:
+                    decided.append(attrs.evolve(claim, reason=after[0], counted_in=after[1]))
         return decided
 
     def _write(self, moves: Sequence[Move]) -> None:
@@ -221,7 +195,7 @@ class ClaimRegister:
         self._rows.put(move.after for move in moves)
         self._has_quarantine |= any(move.after.reason is not None for move in moves)
         self._quotas.write()
-        self._known = {}
+        self._sifted, self._known = frozenset(), {}
 
     def _claims_of(self, identities: Collection[bytes]) -> _Groups:
         groups: _Groups = defaultdict(list)
