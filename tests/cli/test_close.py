@@ -51,15 +51,6 @@ def test_an_epoch_says_what_it_counted_and_moved(begun: Path) -> None:
     assert again == head.replace("is closed", "was closed already") + "\n"
 
 
-def test_thresholds_are_said_before_and_after(begun: Path) -> None:
-    lines = [record(f"t{uid}", f"hk-{uid}") for uid in range(5)]
-    run("events", "import", written(begun / "lines.jsonl", lines), *ON)
-    said = run("epoch", "close", "--epoch", "0", *ON).out
-    assert (
-        "  thresholds: 1 moved\n    0.750000000 → 0.825000000  executable_python, novel\n" in said
-    )
-
-
 def test_an_epoch_without_anything_says_so(begun: Path) -> None:
     del begun
     assert run("epoch", "close", "--epoch", "0", *ON).out.splitlines()[1:] == [

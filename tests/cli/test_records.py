@@ -6,7 +6,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
 from cli.command import run
 
 SMALL = ("--miners", "12", "--epochs", "2", "--rounds", "3", "--seed", "7")
@@ -59,26 +58,3 @@ def test_a_reader_that_goes_away_ends_it_without_a_word() -> None:
     with suppress(BrokenPipeError):  # of what is left in it
         output.close()
     assert (found.status, found.err) == (1, "")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("rules", ["skills@1.1.0", "workflow@1.1.0"])
-def test_a_state_takes_the_rounds_of_a_history(tmp_path: Path, rules: str) -> None:
-    types = "workflow" if rules.startswith("workflow") else "mcp_server,rag_knowledge"
-    made = generate(tmp_path / "a.jsonl", "--count", "120", "--types", types)
-    records = [json.loads(line) for line in made.splitlines()]
-    state = ("--state", str(tmp_path / "subnet.db"))
-    assert run("state", "init", "--rules", rules, *state).status == 0
-    miners: dict[tuple[str, int], set[str]] = {}
-    for record in records:
-        who = record["miner"]["hotkey"], record["miner"]["uid"]
-        miners.setdefault(who, set()).add(record["skill_type"])
-    for (hotkey, uid), declared in miners.items():
-        of = ("--uid", str(uid), "--types", ",".join(sorted(declared)))
-        assert run("miner", "register", hotkey, *of, *state).status == 0
-    first = tmp_path / "epoch-0.jsonl"
-    first.write_bytes(b"".join(made.splitlines(keepends=True)[:60]))
-    found = run("round", "close", first, *state, "--json")
-    assert found.status == 0, found
-    assert found.json()["recorded"] == 60
-    assert [each["round"] for each in found.json()["rounds"]] == [0, 1, 2]

@@ -86,15 +86,6 @@ def test_a_group_is_two_lists_and_whether_there_is_a_consensus(subnet: Subnet) -
     assert subnet.do(*selected).out == "primaries  hk-1, hk-2\nauditors   none\nconsensus  off\n"
 
 
-def test_weights_are_three_parallel_lists(subnet: Subnet) -> None:
-    """Both scored 1.15 · 2, the second at half the consensus: 2/3 and 1/3."""
-    assert subnet.do("weights", "--json").json() == {
-        "uids": [1, 2],
-        "weights": ["0.666666667", "0.333333333"],
-        "uint16": [65535, 32767],
-    }
-
-
 def test_closing_a_round_says_scores_and_duplicates(subnet: Subnet) -> None:
     path = subnet.folder / "r0.jsonl"
     scores = {"hk-1": "2.300000000", "hk-2": "1.150000000"}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle.decimals import published, text
+from oracle.decimals import published
 from state.chronicle import digest_of
 from state.subnet import Record, written
 
@@ -126,34 +126,6 @@ def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(
     fed(ledger, tmp_path, task(900, "hk-0", 0.8))
     total = score("0.8") + 9 * other
     assert weights(ledger).weights[-1] == nano(score("0.8") / total)[0]
-
-
-def test_nobody_has_more_than_the_cap(ledger: Ledger, tmp_path: Path) -> None:
-    """One at 0.6 against nine at 0.1 would have 0.4: it has 0.15, the others 0.85 / 9 each."""
-    registered(ledger, 10)
-    fed(ledger, tmp_path, task(1, "hk-0", 1), *(task(n, f"hk-{n}", 0) for n in range(1, 10)))
-    found = weights(ledger)
-    if ledger.rules.rule_set.reference == "workflow@1.0.0":
-        assert found.uids == tuple(range(91, 101))
-    share = published(Fraction("0.85") / 9)
-    assert found.weights == nano(*[share] * 9, Fraction("0.15"))
-    assert text(share) == "0.094444444"
-    whole = round(Fraction(65535) * share / Fraction("0.15"))
-    assert found.uint16 == dict(zip(found.uids, (*[whole] * 9, 65535), strict=True))
-
-
-def test_a_task_that_two_validators_scored_counts_once(ledger: Ledger, tmp_path: Path) -> None:
-    """(0.6 + 0.2) / 2 and 0.5: a mean of 0.45, against nine of 0.4."""
-    registered(ledger, 10)
-    lines = [
-        task(1, "hk-0", 1),
-        task(1, "hk-0", 0.2, validator="val-2"),
-        task(2, "hk-0", 0.8),
-        *(task(n, f"hk-{n}", 0.6) for n in range(1, 10)),
-    ]
-    fed(ledger, tmp_path, *lines)
-    mean, total = Fraction("0.45"), Fraction("0.45") + 9 * Fraction("0.4")
-    assert weights(ledger).weights[-1] == nano(mean / total)[0]
 
 
 def test_order_does_not_matter(tmp_path: Path) -> None:
