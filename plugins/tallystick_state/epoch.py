@@ -397,7 +397,7 @@ def _closed(
 ) -> State:
     """Return the state after the open epoch: each line closes over the events of its types."""
     epoch = state.epoch
-    pinned = cache(partial(_pinned, transaction))
+    pinned = cache(transaction.state)
     for rules in in_force.at(epoch).lines:
         # rules without epochs pin nothing, and take records of any epoch
         pins = pinned if rules.rule_set.section(EPOCHS) else (lambda _: None)
@@ -406,11 +406,6 @@ def _closed(
         closing = Closing(rules, line.pins, records, state, attributes.get(rules.line))
         state = attrs.evolve(closed(closing), epoch=epoch)
     return attrs.evolve(state, epoch=epoch + 1)
-
-
-def _pinned(transaction: Transaction, epoch: int) -> State | None:
-    snapshot = transaction.snapshot(epoch)
-    return None if snapshot is None else snapshot.state
 
 
 def _adopted(state: State, in_force: RulesInForce, flags_by: Callable[[], FlaggedBy]) -> State:

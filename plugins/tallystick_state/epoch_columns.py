@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 
 import attrs
@@ -53,7 +53,6 @@ from tallystick_state.round_scores import scores_of_round
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import (
     Alike,
-    Factors,
     Owner,
     Pins,
     Samples,
@@ -407,7 +406,7 @@ def _sampled(
         columns.append(part.task_id.codes)
     order, starts = alike(*(column[rows] for column in columns))
     first = rows[order[starts]]
-    pinned = Factors(pins, factors_of(rules))
+    factors = cache(partial(pins.factors, factors_of(rules)))
     for number, group, hotkey, epoch, late, task, total, many in zip(
         part.round[first].tolist(),
         groups[first].tolist(),
@@ -420,8 +419,8 @@ def _sampled(
         strict=True,
     ):
         apart = ((number, task, part.skill_type), epoch) if by_task else (None, None)
-        factors = pinned.of(epoch, hotkey, part.skill_type)
-        yield number, names[group], hotkey, Sample(total, apart[0], late, factors, many, apart[1])
+        pinned = factors(epoch, hotkey, part.skill_type)
+        yield number, names[group], hotkey, Sample(total, apart[0], late, pinned, many, apart[1])
 
 
 def _counted(pins: Pins, part: RecordColumns, value: str) -> Rows:

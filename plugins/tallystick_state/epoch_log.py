@@ -142,17 +142,13 @@ class EpochLog:
             )
         return leaf
 
-    def _known(self, epoch: int) -> State | None:
-        snapshot = self.transaction.snapshot(epoch)
-        return None if snapshot is None else snapshot.state
-
     def state(self, epoch: int) -> State:
         """Return the state as an epoch begins.
 
         Raises:
             DamagedError: there is no snapshot of it.
         """
-        state = self._known(epoch)
+        state = self.transaction.state(epoch)
         if state is None:
             raise self.transaction.connection.damaged(
                 f"found no snapshot of the epoch {epoch}, expected one"
@@ -174,11 +170,10 @@ class EpochLog:
         """Yield the records of each line that weighs, as an epoch closes."""
         if self.pruned is not None:
             self.pruned.check_epoch(epoch)
-        state, after, seq = cache(self._known), self.state(epoch + 1), self.closed[epoch].seq
+        transaction, after, seq = self.transaction, self.state(epoch + 1), self.closed[epoch].seq
+        state = cache(transaction.state)
         for line in self.in_force.lines:
-            records = LineRecords(
-                self.transaction, self.in_force, line, state, epoch, after, before=seq
-            )
+            records = LineRecords(transaction, self.in_force, line, state, epoch, after, before=seq)
             if records.rules.allocation is not None:
                 yield records
 

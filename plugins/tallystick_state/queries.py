@@ -124,8 +124,7 @@ class StateQueries:
     def pinned(self, epoch: int) -> State | None:
         """Return the state at the start of an epoch; None for one that has not begun."""
         if epoch not in self._states:
-            snapshot = self.transaction.snapshot(epoch)
-            self._states[epoch] = snapshot.state if snapshot is not None else None
+            self._states[epoch] = self.transaction.state(epoch)
         return self._states[epoch]
 
     def round_scores(self, number: int, line: str | None = None) -> dict[str, Decimal]:

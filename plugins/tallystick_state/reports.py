@@ -87,11 +87,11 @@ def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
                 records[event.hotkey] += 1
             else:
                 alone += 1
-        before, after = transaction.snapshot(epoch), transaction.snapshot(epoch + 1)
+        before, after = transaction.state(epoch), transaction.state(epoch + 1)
         waiting = transaction.claims.reasons()
     if before is None or after is None:
         raise StateError(f"found the epoch {epoch}, expected one that is closed")
-    moves = [*_reputations(before.state, after.state, in_force.at(epoch))]
+    moves = [*_reputations(before, after, in_force.at(epoch))]
     moved = [move for move in moves if move.before != move.after]
     moved.sort(key=lambda move: (-abs(move.after - move.before), move.hotkey, move.skill_type))
     return EpochReport(
@@ -101,8 +101,8 @@ def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
         alone=alone,
         reputations=tuple(moved),
         kept=len(moves) - len(moved),
-        thresholds=tuple(_thresholds(before.state, after.state)),
-        tracked=sum(map(len, after.state.thresholds.values())),
+        thresholds=tuple(_thresholds(before, after)),
+        tracked=sum(map(len, after.thresholds.values())),
         flagged={hotkey: many for hotkey, many in sorted(flagged.items()) if many},
         begins={
             line: rules.rule_set.reference for line, rules in in_force.beginning(epoch + 1).items()

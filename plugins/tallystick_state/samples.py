@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Protocol
@@ -84,26 +84,16 @@ class Pins:
         """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
         return pinned_reputation(self.state(epoch), self.base_rules(epoch), hotkey, skill_type)
 
-
-@attrs.frozen(eq=False)
-class Factors:
-    """The factors of records: one mapping for all of an epoch, a miner and a type."""
-
-    pins: Pins
-    names: tuple[str, ...]
-    _known: dict[tuple[int, str, str], Mapping[str, int]] = attrs.field(factory=dict, init=False)
-
-    def of(self, epoch: int, hotkey: str, skill_type: str) -> Mapping[str, int]:
-        """Return the factors by name, in nano."""
-        owner = epoch, hotkey, skill_type
-        if owner not in self._known:
-            self._known[owner] = {
-                name: self.pins.reputation(*owner)
-                if name == REPUTATION_FACTOR
-                else self.pins.base_rules(epoch).base_weights[skill_type]
-                for name in self.names
-            }
-        return self._known[owner]
+    def factors(
+        self, names: Iterable[str], epoch: int, hotkey: str, skill_type: str
+    ) -> Mapping[str, int]:
+        """Return the factors of a miner's records of a type in an epoch, by name, in nano."""
+        return {
+            name: self.reputation(epoch, hotkey, skill_type)
+            if name == REPUTATION_FACTOR
+            else self.base_rules(epoch).base_weights[skill_type]
+            for name in names
+        }
 
 
 @attrs.frozen
@@ -303,7 +293,8 @@ def _collected(
     Raises:
         StateError: a mean is weighed by what no state knows, or a record has no emission.
     """
-    factors = Factors(pins, factors_of(rules))
+    # one mapping for all records of an epoch, a miner and a type
+    factors = cache(partial(pins.factors, factors_of(rules)))
     samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
     for value, event in values:
         measured = event.value(value)
@@ -314,7 +305,7 @@ def _collected(
                 raise no_emission(event.hotkey, event.round)
         if measured is None and not event.missed:
             continue
-        pinned = factors.of(event.epoch, event.hotkey, event.skill_type)
+        pinned = factors(event.epoch, event.hotkey, event.skill_type)
         sample = Sample(measured, _task(event), event.missed, pinned, epoch=event.epoch)
         by_hotkey = samples.setdefault(value, {}).setdefault(_group(rules, event), {})
         by_hotkey.setdefault(event.hotkey, []).append(sample)

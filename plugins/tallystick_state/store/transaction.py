@@ -458,6 +458,11 @@ class Transaction:
             )
         return snapshot
 
+    def state(self, epoch: int) -> State | None:
+        """Return the state as an epoch began; None where it has no snapshot."""
+        snapshot = self.snapshot(epoch)
+        return None if snapshot is None else snapshot.state
+
     def rounds(self, before: int = NUMBER_LIMIT) -> dict[int, str | None]:
         """Return the earliest time of every closed round, None where it is not known, by number.
 
