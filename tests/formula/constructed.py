@@ -17,7 +17,7 @@ from tallystick.formula.facts import integer, number
 from tallystick.formula.tree import Node, cases, minimum
 from tallystick.numbers.nano import NANO
 
-A, B, X, Y, Z = integer("a"), integer("b"), number("x"), number("y"), number("z")
+A, B, X, Y = integer("a"), integer("b"), number("x"), number("y")
 
 
 @attrs.frozen(eq=False)
@@ -96,9 +96,8 @@ def _ends(most: int) -> list[int]:
 _ODD = [1, 3, 5, 7, 899_999_999, 770_000_001, 1_540_000_001, 10**9 - 1]
 _SIGNED_ODD = [v for each in _ODD for v in (each, -each)]
 _LARGEST = (1 << 63) - 1
-_HALF, _THIRD = Fraction(1, 2), Fraction(1, 3)
+_HALF = Fraction(1, 2)
 
-PRODUCT = Case(X * Y * Z, tuple((f, Domain(0, 2 * NANO)) for f in (X, Y, Z)))
 PAIR = Case(X * Y, tuple((f, Domain(0, 2 * NANO)) for f in (X, Y)))
 WIDE_PAIR = Case(X * Y * _HALF**3, ((X, Domain(0, 1 << 62)), (Y, Domain(0, NANO))))
 
@@ -111,12 +110,6 @@ TIES = [
         PAIR,
         [(1_540_000_001, NANO // 2), (899_999_999, NANO // 2), (1, NANO // 2), (3, NANO // 2)],
         ("settled whole",),
-    ),
-    Sample(
-        "products of three, as an emission is",
-        PRODUCT,
-        [(z, NANO // 2, NANO) for z in _ODD[:-1]] + [(2 * NANO - 1, 2 * NANO - 1, NANO // 4)],
-        ("integers",),
     ),
     Sample(
         "a tie in the second arm",
@@ -153,14 +146,6 @@ LIMITS = [
         )
     ),
     _one("whole nano to the last", X, _LARGEST - 2, "whole", _ends(_LARGEST - 2)),
-    _one("thirds of the largest", X * _THIRD, _LARGEST - 6, "integers", _ends(_LARGEST - 6)),
-    _one(
-        "a large divisor",
-        X / (1 << 63),
-        1 << 62,
-        "integers",
-        _ends(1 << 62),
-    ),
     Sample(
         "a part that wraps where it is not taken",
         Case(
