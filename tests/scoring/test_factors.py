@@ -11,10 +11,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from governance.prove.sample import SCHEMA
+from governance.prove.sample import SCHEMA, essay
 
 import tallystick
 from tallystick.errors import RuleSetError
+from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.author import (
     Node,
     SkillType,
@@ -95,22 +96,13 @@ def scorer_of(folder: Path, factors: tuple[str, ...] | None = None, rules: str =
     return tallystick.load(path, registry=plugins(factors))
 
 
-def record(number: int, **more: object) -> dict[str, Any]:
-    return {
-        "skill_type": "essay",
-        "task_id": f"t-{number}",
-        "round": number,
-        "epoch": 1,
-        "validator": "v",
-        "miner": {"uid": 1, "hotkey": "m"},
-        "role": "primary",
-        "task": {"least_words": 1, "most_words": 9},
-        **more,
-    }
-
-
 def answered(number: int) -> dict[str, Any]:
-    return record(number, submission={"words": 9}, checks={"style": 0.5})
+    return essay(number, words=9)
+
+
+def missed(number: int) -> dict[str, Any]:
+    record = essay(number, events=["missed_deadline"])
+    return {name: value for name, value in record.items() if name not in ANSWER}
 
 
 HEAD = ["record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role", "axes"]
@@ -136,15 +128,15 @@ def test_a_row_has_the_factors_that_its_type_names_else_those_of_the_rule_set(
     assert {name: row[name] for name in columns} == {name: values[name] for name in columns}
     # what is not shown counts all the same
     assert row["emission"] == "0.000000900"
-    missed = scorer.score(record(5, events=["missed_deadline"])).to_dict()
-    assert list(missed) == list(row)
-    assert {missed[name] for name in columns} <= {None}
+    late = scorer.score(missed(5)).to_dict()
+    assert list(late) == list(row)
+    assert {late[name] for name in columns} <= {None}
 
 
 @pytest.mark.parametrize("named", [None, (ZEAL, "luck")])
 def test_every_format_has_the_same_columns(tmp_path: Path, named: tuple[str, ...] | None) -> None:
     scorer, source = scorer_of(tmp_path, named), tmp_path / "records.jsonl"
-    made = [*map(answered, (1, 5, 2)), record(9, events=["missed_deadline"])]
+    made = [*map(answered, (1, 5, 2)), missed(9)]
     source.write_text("".join(f"{json.dumps(each)}\n" for each in made), encoding="utf-8")
     expected = [scorer.score(each, line=n).to_dict() for n, each in enumerate(made, 1)]
     jsonl, table, sheet = (tmp_path / f"out.{name}" for name in ("jsonl", "parquet", "csv"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from governance.prove.sample import MEAN, sample, style, words
+from governance.prove.sample import MEAN, essay, sample, style, words
 
 from tallystick.errors import FormulaError, RecordError, RuleSetError, UndecidedError
 from tallystick.formula import evaluate
@@ -44,21 +44,6 @@ from tallystick.scoring.scorer import Scorer
 EXACT = Context(prec=60)
 
 
-def record(number: int, words: int = 1, style: float = 0.5) -> dict[str, Any]:
-    return {
-        "skill_type": "essay",
-        "task_id": f"t{number}",
-        "round": 1,
-        "epoch": 1,
-        "validator": "5V",
-        "miner": {"uid": 7, "hotkey": "5M"},
-        "role": "primary",
-        "task": {"least_words": 0, "most_words": 9, "topics": []},
-        "submission": {"words": words, "topics": []},
-        "checks": {"style": style},
-    }
-
-
 def scorer_of(folder: Path, tree: Node, parameters: str = "", **ranges: Any) -> Scorer:  # noqa: ANN401  # of any number
     def function(p: Parameters) -> Node:
         """An axis of the test."""
@@ -74,7 +59,7 @@ ROOT = root(style, 2)
 def test_a_value_is_the_nearest_nano_alone_in_a_batch_and_explained(tmp_path: Path) -> None:
     scorer = scorer_of(tmp_path, ROOT)
     styles = [0, 1, 0.25, *(n / 997 for n in range(200))]
-    lines = [json.dumps(record(i, style=each)).encode() for i, each in enumerate(styles)]
+    lines = [json.dumps(essay(i, style=each)).encode() for i, each in enumerate(styles)]
     batch = [result.axes["style"] for result in scorer.score_lines(lines).results()]
     alone = [scorer.score(line).axes["style"] for line in lines]
     wanted = [
@@ -98,7 +83,7 @@ UNDECIDED = cases(
 
 def test_a_record_that_is_undecided_is_rejected_and_the_others_are_scored(tmp_path: Path) -> None:
     scorer = scorer_of(tmp_path, UNDECIDED)
-    records = [record(number, words=number) for number in (1, 2, 3, 4, 9)]
+    records = [essay(number, words=number) for number in (1, 2, 3, 4, 9)]
     source, output = tmp_path / "records.jsonl", tmp_path / "results.jsonl"
     source.write_text("".join(json.dumps(each) + "\n" for each in records))
     receipt = scorer.score_file(source, output)
@@ -156,7 +141,7 @@ def test_what_is_outside_a_domain_is_refused_when_the_rule_set_is_loaded(
 )
 def test_what_a_case_guards_is_accepted(tmp_path: Path, tree: Node) -> None:
     scorer = scorer_of(tmp_path, tree)
-    lines = [record(n, words=n, style=n / 40) for n in range(20)]
+    lines = [essay(n, words=n, style=n / 40) for n in range(20)]
     found = [scorer.score(each).axes["style"] for each in lines]
     assert found == [
         r.axes["style"]
@@ -174,7 +159,7 @@ formula = "sample/made@1"
 def test_where_a_measure_does_not_apply_nothing_is_undecided(tmp_path: Path) -> None:
     made: Formula = measure("sample/made@1", within=UNIT, applies=words > 3)(lambda _: UNDECIDED)
     scorer = sample(tmp_path, composite=MEASURED, further=(made,))
-    lines = [json.dumps(record(n, words=n)).encode() for n in (1, 2, 3, 4, 5, 9)]
+    lines = [json.dumps(essay(n, words=n)).encode() for n in (1, 2, 3, 4, 5, 9)]
     batch = scorer.score_lines(lines)
     assert [(each.line, each.code) for each in batch.rejects] == [(5, "undecided")]
     alone = [each for each in scorer.score_many(lines) if isinstance(each, Result)]
@@ -219,7 +204,7 @@ def test_a_number_of_thousands_of_digits_is_told_shortly(tmp_path: Path) -> None
     with pytest.raises(RuleSetError, match=r"it can be from 0 to 10{24,29}…e[0-9]{5}, expec"):
         scorer_of(tmp_path, longest)
     scorer = scorer_of(tmp_path, clip(label("longest", longest) / 7))
-    (step,) = [each for each in scorer.explain(record(1, words=9)).axes if each.name == "style"]
+    (step,) = [each for each in scorer.explain(essay(1, words=9)).axes if each.name == "style"]
     assert re.fullmatch(r"[0-9]{24,29}…e94[0-9]{2}", step.intermediates["longest"])
     assert step.exact == "1"
 

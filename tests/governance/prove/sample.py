@@ -131,11 +131,28 @@ def sample(  # noqa: PLR0913  # the parts of a rule set
     schema: Path = SCHEMA,
 ) -> Scorer:
     """A rule set with these formulas, and these promises of the author."""
-    essay = SkillType("essay", schema, directions=directions, properties=properties)
+    kind = SkillType("essay", schema, directions=directions, properties=properties)
     formulas = FORMULAS | {formula.name: formula for formula in further}
-    plugins = attrs.evolve(installed(), skill_types={"essay": essay}, formulas=formulas)
+    plugins = attrs.evolve(installed(), skill_types={"essay": kind}, formulas=formulas)
     path = folder / "sample.toml"
     style, coverage = (name if "/" in name else f"sample/{name}" for name in (style, coverage))
     text = FILE.format(style=style, parameters=parameters, coverage=coverage, composite=composite)
     path.write_text(text, encoding="utf-8")
     return tallystick.load(str(path), registry=plugins)
+
+
+def essay(number: int, words: int = 1, style: float = 0.5, **further: object) -> dict[str, Any]:
+    """A record of such an essay."""
+    return {
+        "skill_type": "essay",
+        "task_id": f"t{number}",
+        "round": number,
+        "epoch": 1,
+        "validator": "5V",
+        "miner": {"uid": 7, "hotkey": "5M"},
+        "role": "primary",
+        "task": {"least_words": 0, "most_words": 9, "topics": []},
+        "submission": {"words": words, "topics": []},
+        "checks": {"style": style},
+        **further,
+    }
