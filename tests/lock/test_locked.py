@@ -12,7 +12,6 @@ import pytest
 from cli.command import SKILLS, message_of, run, walk
 from examples import fast_rows
 
-from tallystick import resources
 from tallystick.cli.main import cli
 from tallystick.lock.installed import VECTORS
 from tallystick.lock.lock_file import Lock
@@ -80,11 +79,6 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def rules_path(name: str) -> Path:
-    line, _, version = name.partition("@")
-    return resources.folder("rules") / line / f"{version}.toml"
 
 
 def stored() -> list[str]:
