@@ -82,12 +82,6 @@ def test_every_help_has_examples_that_are_commands(
             command_of(arguments)
 
 
-def test_the_first_sentence_is_one_of_several() -> None:
-    text = "\n    Score the file\n    of records. Then stop.\n\n    More."
-    assert first_sentence(text) == "Score the file of records."
-    assert first_sentence("One; version 1.1 too") == "One; version 1.1 too"
-
-
 def test_no_two_options_of_a_command_have_one_name() -> None:
     for path, command in walk(cli):
         names = [name for param in command.params for name in (*param.opts, *param.secondary_opts)]

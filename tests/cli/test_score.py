@@ -85,10 +85,3 @@ def test_rejects_go_where_they_are_asked_to(mixed: Path, tmp_path: Path) -> None
         (10, "unknown-skill-type"),
     ]
     assert not (tmp_path / "out.jsonl.rejects.jsonl").exists()
-
-
-def test_an_existing_output_is_replaced(tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    output.write_text("of yesterday")
-    assert score(SKILLS, output).status == 0
-    assert output.read_bytes().startswith(b'{"record":1,')
