@@ -141,9 +141,10 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/consensus.py
 	$(BIN)/python tests/benchmarks/simulation.py
 
-# TALLYSTICK_ATTACK_CASES is the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
-attack: $(TEST) ## Attack with a million lines and ten thousand files. Takes an hour.
-	$(BIN)/python tests/attack/run.py
+# TALLYSTICK_ATTACK_CASES is half the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
+attack: export TALLYSTICK_ATTACK_CASES ?= 500000
+attack: $(TEST) ## Attack with a million lines and some thousand files. Takes an hour.
+	$(BIN)/python $(PYTEST) $(SIDE_BY_SIDE) -m nightly tests/attack/test_lines.py tests/attack/test_files.py
 
 clean: ## Remove what these commands made.
 	rm -rf $(VENV) $(LOWEST_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,6 +1,6 @@
 """How much is attacked, and by which seed: an environment variable for each.
 
-``TALLYSTICK_ATTACK_CASES`` is the number of hostile lines; files and kills follow from it.
+``TALLYSTICK_ATTACK_CASES`` is half the number of hostile lines; that of files follows from it.
 ``TALLYSTICK_ATTACK_SEED`` makes others of them; a failure shows the seed of its file.
 """
 
