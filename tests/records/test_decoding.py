@@ -12,10 +12,9 @@ import pytest
 from examples import fast_rows
 from hypothesis import given
 from hypothesis import strategies as st
-from records.making import SCHEMAS, SKILLS, make, places, spoil
+from records.making import SCHEMAS, make, places, spoil
 
 from tallystick.errors import SchemaError
-from tallystick.formula.schema_path import resolve
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.records.decoding import Decoder
 from tallystick.records.rejects import CODES, Reject
@@ -87,10 +86,8 @@ def test_whole_numbers_written_as_decimals_decode_to_the_same_record(skill_type:
         assert judged == fast
 
 
-@pytest.mark.parametrize("skill_type", SCHEMAS)
-def test_a_decoder_of_one_type_demands_the_tag(skill_type: str) -> None:
-    decoder = Decoder({skill_type: SCHEMAS[skill_type]})
-    record = make(skill_type)
+def test_a_decoder_of_one_type_demands_the_tag() -> None:
+    decoder, record = Decoder({"workflow": SCHEMAS["workflow"]}), make("workflow")
     del record["skill_type"]
     assert decoder.decode(json.dumps(record).encode(), 1).path == "skill_type"
     assert decoder.decode(record, 1).code == "missing-field"
@@ -278,20 +275,6 @@ def test_no_submission_without_the_event_is_rejected(absent: str) -> None:
     assert found.expected.endswith("or the event missed_deadline")
 
 
-@pytest.mark.parametrize("skill_type", SKILLS)
-def test_fields_of_one_type_belong_to_that_type_only(skill_type: str) -> None:
-    for other in SKILLS:
-        for part in ("task", "submission", "checks"):
-            theirs = make(other, seed=2)
-            own = SCHEMAS[skill_type]["properties"][part]
-            own = resolve(SCHEMAS[skill_type], own["$ref"]) if "$ref" in own else own
-            for name in theirs[part].keys() - own["properties"].keys():
-                mine = make(skill_type, seed=2)
-                mine[part][name] = theirs[part][name]
-                found = DECODER.decode(mine, 1)
-                assert (found.code, found.path) == ("unknown-field", f"{part}.{name}")
-
-
 def third_party(**task: object) -> dict:
     """The schema of ``executable_python`` with more fields in its task, as one more type."""
     schema = copy.deepcopy(SCHEMAS["executable_python"])
@@ -399,11 +382,6 @@ def test_a_python_value_that_holds_itself_is_too_deep() -> None:
 @pytest.mark.parametrize("value", [None, [], "x", types.MappingProxyType(VALID), object()])
 def test_converting_anything_but_a_dict_is_rejected(value: object) -> None:
     assert DECODER.decode(value, 1).code in ("not-an-object", "wrong-type")
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_make_the_decoder_raise(line: bytes) -> None:
-    assert isinstance(DECODER.decode(line, 1), Reject)
 
 
 @given(st.integers(0, len(LINE)), st.binary(max_size=8), st.integers(0, 8))

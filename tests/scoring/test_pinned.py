@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import jsonschema
@@ -35,13 +34,6 @@ def example(epoch: int = 12) -> dict[str, Any]:
 
 def pinned(digest: str = FIRST, **nano: int) -> ThresholdSnapshot:
     return ThresholdSnapshot({PYTHON: nano}, digest)
-
-
-def records(count: int, epochs: int) -> list[bytes]:
-    """Seeded records, with and without a submission, spread over some epochs."""
-    random = Random(count)
-    whole = (json.loads(line) for line in lines(7, count, SKILLS))
-    return [json.dumps(record | {"epoch": random.randrange(epochs)}).encode() for record in whole]
 
 
 def snapshots() -> dict[int, ThresholdSnapshot]:
@@ -79,23 +71,7 @@ def test_the_tier_is_that_of_the_pinned_thresholds(
     result = scorer.with_snapshots({12: pinned(**thresholds)}).score(record)
     assert str(result.quality) == "0.826978007"
     assert (result.tier, result.tier_multiplier) == (tier, Decimal(multiplier))
-    assert result.emission == _product(result)
     assert scorer.score(record).tier == "tier_3_novel"
-
-
-def _product(result: tallystick.Result) -> Decimal:
-    terms = (result.quality, result.base_weight, result.tier_multiplier, result.early_bonus)
-    product = Decimal(1)
-    for term in (*terms, result.role_multiplier, result.consensus, result.bootstrap_bonus):
-        product *= Decimal(1) if term is None else term
-    return product.quantize(Decimal("1e-9"), ROUND_HALF_EVEN)
-
-
-def test_an_epoch_without_a_snapshot_is_scored_by_the_seeds(scorers: Scorers) -> None:
-    scorer = scorers["skills@1.0.0"]
-    moved = scorer.with_snapshots({12: pinned(baseline=600_000_000)})
-    for epoch in (0, 11, 13, 2**31 - 1):
-        assert moved.score(example(epoch)) == scorer.score(example(epoch))
 
 
 def test_a_type_that_a_snapshot_leaves_out_is_scored_by_the_thresholds(scorers: Scorers) -> None:
@@ -115,12 +91,6 @@ def test_snapshots_stand_over_thresholds_whatever_comes_first(scorers: Scorers) 
         assert both.score(example(13)).tier == "below_reference"
 
 
-def test_new_snapshots_replace_the_old(scorers: Scorers) -> None:
-    scorer = scorers["skills@1.0.0"].with_snapshots({12: pinned(baseline=600_000_000)})
-    assert scorer.with_snapshots({}).score(example()).tier == "tier_3_novel"
-    assert not scorers["skills@1.0.0"].pinned
-
-
 def test_the_explanation_compares_with_the_pinned_thresholds(scorers: Scorers) -> None:
     scorer = scorers["skills@1.0.0"].with_snapshots({12: pinned(baseline=600_000_000)})
     explanation = scorer.explain(example())
@@ -132,24 +102,6 @@ def test_the_explanation_compares_with_the_pinned_thresholds(scorers: Scorers) -
         "optimised": "0.690000000",
         "novel": "0.900000000",
     }
-
-
-@pytest.mark.nightly
-def test_every_way_to_score_gives_the_same(scorers: Scorers, tmp_path: Path) -> None:
-    scorer = scorers["skills@1.0.0"].with_snapshots(snapshots())
-    data = records(120, 5)
-    alone = [scorer.score(line, line=number) for number, line in enumerate(data, 1)]
-    assert list(scorer.score_many(data)) == alone
-    assert list(scorer.score_lines(data).results()) == alone
-    assert [scorer.explain(line, line=n).result for n, line in enumerate(data, 1)] == alone
-    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.jsonl"
-    raw.write_bytes(b"\n".join(data))
-    scorer.score_file(raw, out)
-    assert [json.loads(line) for line in out.read_bytes().splitlines()] == [
-        result.to_dict() for result in alone
-    ]
-    # and the snapshots matter for this file
-    assert alone != list(scorers["skills@1.0.0"].score_many(data))
 
 
 @examples(15)
