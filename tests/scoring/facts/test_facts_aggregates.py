@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from governance.prove.sample import SCHEMA, sample
+from scoring.facts.alike import Record, axes_in_every_way, essay
 
 from tallystick.plugins.author import (
     Node,
@@ -21,7 +21,6 @@ from tallystick.plugins.author import (
     smallest,
     total,
 )
-from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe
 
@@ -42,24 +41,13 @@ def even(_p: Parameters) -> Node:
     return cases((errors == 0, 1), otherwise=clip(1 - largest(ERRORS) / errors))
 
 
-def record(number: int) -> dict[str, Any]:
+def record(number: int) -> Record:
     marks = [(number * step) % 11 for step in range(number % 5)]
     segments = [{"errors": (number + step) % 4} for step in range(number % 4)]
-    return {
-        "skill_type": "essay",
-        "task_id": f"t-{number}",
-        "round": 1,
-        "epoch": 1,
-        "validator": "v",
-        "miner": {"uid": 1, "hotkey": "m"},
-        "role": "primary",
-        "task": {"least_words": 1, "most_words": 9},
-        "submission": {"words": 5},
-        "checks": {"style": 0.5, "marks": marks, "segments": segments},
-    }
+    return essay(number, {}, {"marks": marks, "segments": segments})
 
 
-def by_hand(made: dict[str, Any]) -> tuple[Decimal, Decimal]:
+def by_hand(made: Record) -> tuple[Decimal, Decimal]:
     marks = sorted(made["checks"]["marks"])
     errors = sorted(each["errors"] for each in made["checks"]["segments"])
     ends = (marks[0], marks[-1]) if marks else (0, 10)
@@ -99,18 +87,8 @@ def scorer(tmp_path: Path) -> Scorer:
 def test_aggregates_are_scored_alike_in_every_way(scorer: Scorer, tmp_path: Path) -> None:
     records = [record(number) for number in range(60)]
     wanted = [by_hand(made) for made in records]
-    found = [scorer.score(made).axes for made in records]
-    assert [(axes["style"], axes["coverage"]) for axes in found] == wanted
-    lines = tmp_path / "records.jsonl"
-    lines.write_text("".join(f"{json.dumps(made)}\n" for made in records), encoding="utf-8")
-    results, facts = tmp_path / "results.jsonl", tmp_path / "facts.parquet"
-    scorer.score_file(lines, results)
-    extract_file(lines, facts, registry=scorer.registry)
-    again = tmp_path / "again.jsonl"
-    scorer.score_file(facts, again)
-    for path in (results, again):
-        rows = [json.loads(line)["axes"] for line in path.read_text("utf-8").splitlines()]
-        assert [(Decimal(row["style"]), Decimal(row["coverage"])) for row in rows] == wanted
+    for axes in axes_in_every_way(scorer, records, tmp_path):
+        assert [(each["style"], each["coverage"]) for each in axes] == wanted
 
 
 def test_the_linter_tries_no_ends_of_nothing(scorer: Scorer) -> None:

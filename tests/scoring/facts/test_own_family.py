@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from governance.prove.sample import sample
+from scoring.facts.alike import Record, axes_in_every_way, essay
 
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.text import fact_text
@@ -24,7 +24,6 @@ from tallystick.plugins.author import (
     family,
     path_of,
 )
-from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 
 TOPICS = "submission.topics"
@@ -63,23 +62,12 @@ def wordy(_p: Parameters) -> Node:
     return longest(TOPICS) / 10
 
 
-def record(number: int) -> dict[str, Any]:
+def record(number: int) -> Record:
     topics = ["abcdefghijkl"[: 1 + (number * step) % 12] for step in range(number % 4)]
-    return {
-        "skill_type": "essay",
-        "task_id": f"t-{number}",
-        "round": 1,
-        "epoch": 1,
-        "validator": "v",
-        "miner": {"uid": 1, "hotkey": "m"},
-        "role": "primary",
-        "task": {"least_words": 1, "most_words": 9},
-        "submission": {"words": 5, "topics": topics},
-        "checks": {"style": 0.5},
-    }
+    return essay(number, {"topics": topics}, {})
 
 
-def by_hand(made: dict[str, Any]) -> str:
+def by_hand(made: Record) -> str:
     length = min(10, max(map(len, made["submission"]["topics"]), default=0))
     return f"{length // 10}.{length % 10}00000000"
 
@@ -92,17 +80,9 @@ def scorer(tmp_path: Path) -> Scorer:
 def test_a_family_of_a_plugin_is_scored_alike_in_every_way(scorer: Scorer, tmp_path: Path) -> None:
     records = [record(number) for number in range(40)]
     wanted = [by_hand(made) for made in records]
-    assert [str(scorer.score(made).axes["style"]) for made in records] == wanted
     assert len(set(wanted)) > 5
-    lines = tmp_path / "records.jsonl"
-    lines.write_text("".join(f"{json.dumps(made)}\n" for made in records), encoding="utf-8")
-    results, facts, again = (tmp_path / name for name in ("a.jsonl", "f.parquet", "b.jsonl"))
-    scorer.score_file(lines, results)
-    extract_file(lines, facts, registry=scorer.registry)
-    scorer.score_file(facts, again)
-    for path in (results, again):
-        rows = [json.loads(line)["axes"]["style"] for line in path.read_text("utf-8").splitlines()]
-        assert rows == wanted
+    for axes in axes_in_every_way(scorer, records, tmp_path):
+        assert [f"{each['style']:f}" for each in axes] == wanted
 
 
 def test_it_has_its_text_its_description_and_its_identity(scorer: Scorer) -> None:
