@@ -311,13 +311,6 @@ def test_wrong_parameters_are_told_by_file_and_key(
     assert message in str(caught.value)
 
 
-def test_parameters_want_validators(history: Path, tmp_path: Path) -> None:
-    done = run(history, "--yuma", "subnet.json", "-o", tmp_path / "out")
-    assert done.status == 2
-    assert "found --yuma without --validators, expected both" in done.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_wrong_list_leaves_nothing(history: Path, tmp_path: Path) -> None:
     path = tmp_path / "validators.csv"
     path.write_text("hotkey,stake\n5A,1\n5A,2\n")

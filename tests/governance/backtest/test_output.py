@@ -221,22 +221,3 @@ def test_an_earlier_back_test_is_replaced_and_kept_when_the_next_fails(tmp_path:
     assert names_in(tmp_path / "out") == FILES - set(SOMETIMES)
     assert (tmp_path / "out" / "summary.json").read_bytes() != before
     assert names_in(tmp_path) == {"out"}
-
-
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(OutputError, match=r"notes\.txt"), building(tmp_path, ["a"]):
-        pytest.fail("the work began")
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-def test_a_file_of_the_name_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("mine")
-    with pytest.raises(OutputError, match="found a file"), building(tmp_path / "out", ["a"]):
-        pytest.fail("the work began")
-
-
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    wanted = tmp_path / "missing" / "out"
-    with pytest.raises(OutputError, match="out: the file cannot be written"), building(wanted, []):
-        pytest.fail("the work began")

@@ -1,6 +1,5 @@
 """A replay gives what a ledger gives that is fed the same records, epoch by epoch."""
 
-import json
 import pickle
 import random
 from collections import Counter
@@ -12,7 +11,8 @@ from typing import Any
 import attrs
 import pytest
 from examples import fast_rows
-from state.subnet import TYPES, missed, record
+from governance.backtest.histories import EPOCHS, MINERS, made, written
+from state.subnet import record
 
 from tallystick.errors import InputError, StateError, TallystickError
 from tallystick.numbers.nano import from_decimal
@@ -25,44 +25,6 @@ from tallystick_governance.backtest.outcome import EpochState, Outcome
 from tallystick_governance.backtest.replay import replays
 from tallystick_governance.backtest.run import outcome_of
 from tallystick_state.ledger import Ledger
-
-MINERS = tuple(f"hk-{number}" for number in range(6))
-EVENTS = ("rerun_pass", "rerun_fail", "probe_fail", "collusion_flag", "parse_failure")
-EPOCHS = (0, 1, 2, 5)
-
-
-def made(seed: int) -> list[dict[str, Any]]:
-    """Records of some epochs, with one that has none, in the order of the epochs."""
-    rng, found = random.Random(seed), list[dict[str, Any]]()
-    for epoch in EPOCHS:
-        for task in range(60):
-            about: dict[str, Any] = {
-                "hotkey": rng.choice(MINERS),
-                "skill_type": rng.choice(TYPES[:3]),
-                "validator": rng.choice(["val-1", "val-2"]),
-                "round": epoch * 3 + rng.randrange(3),
-                "epoch": epoch,
-            }
-            if rng.random() < 0.1:
-                late = record(f"t{task}", **about, consensus=0.9, events=["missed_deadline"])
-                found.append(rng.choice([missed(f"t{task}", **about), late]))
-                continue
-            found.append(
-                record(
-                    f"t{task}",
-                    **about,
-                    role=rng.choice(["primary", "auditor"]),
-                    latency_ms=rng.randint(30_000, 200_000),
-                    consensus=rng.choice([None, 0.1, 0.5, 0.9]),
-                    events=rng.choices(EVENTS, k=rng.choice([0, 0, 1, 2])),
-                )
-            )
-    return found
-
-
-def written(path: Path, records: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in records))
-    return path
 
 
 def replayed(

@@ -115,10 +115,6 @@ def test_pictures_are_svg_with_words_for_who_cannot_see_them(drawn: str) -> None
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_the_pictures_of_a_page_repeat(drawn: str) -> None:
-    assert page(outcome(many=30, replayed=True)).html == drawn
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_a_stranger_s_text_shows_and_never_acts() -> None:
     found = outcome(many=5)
@@ -301,10 +297,6 @@ def test_the_extra_is_missed_when_a_part_of_it_is(
     assert report.plots() is None
 
 
-def test_with_the_extra_the_page_does_not_speak_of_it(drawn: str) -> None:
-    assert MISSING not in Reader(drawn).text
-
-
 def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
     found = outcome(many=30, replayed=True)
     text = Reader(drawn).text
@@ -400,18 +392,6 @@ def test_pictures_have_colours_for_dark_pages(drawn: str) -> None:
         assert "@media (prefers-color-scheme: dark)" in svg
         used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', svg))
         assert used <= set(plots.DARK)
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("undrawn")
-def test_sixty_four_candidates_over_thousands_of_miners_stay_readable() -> None:
-    found = outcome(candidates=64, many=2000, swept=True)
-    assert len(page(found).html) < 3_000_000
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_baseline_alone_has_a_page_too() -> None:
-    assert "There is no candidate" in Reader(page(outcome(candidates=0, many=3)).html).text
 
 
 def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:

@@ -129,20 +129,6 @@ def test_weights_follow_from_a_state(tmp_path: Path) -> None:
     assert effect.share_moved
 
 
-def test_a_state_needs_a_replay(tmp_path: Path) -> None:
-    words = [
-        "backtest",
-        "none",
-        "--rules",
-        "skills@1.1.0",
-        "--state",
-        "s",
-        "-o",
-        str(tmp_path / "d"),
-    ]
-    assert "found --state without --with-state, expected both" in run(words, 2)
-
-
 def steps_of(*steps: str) -> Any:  # noqa: ANN401  # of variant
     """A change that puts other steps in the place of the last one."""
 
