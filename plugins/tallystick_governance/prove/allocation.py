@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from math import ceil, floor
 from typing import Any
@@ -29,7 +29,7 @@ from tallystick_allocation.input_value import InputValue
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.steps.step import BoundStep, Range
 from tallystick_allocation.table import read_population
-from tallystick_governance.prove.property import Answer, Laws, Status
+from tallystick_governance.prove.property import Answer, LawQuestion, Laws, Status
 
 SUM, SIGN, ORDER = "weights-sum-to-one", "weights-never-negative", "weights-order-free"
 SOMEBODY = "weights-somebody"
@@ -88,22 +88,14 @@ class _Law:
     is_of_best: bool = False
 
 
-def _prove(scorer: Scorer, only: str | None) -> Iterator[Answer]:
-    """Yield the answers about the laws, or about one of them."""
+def _questions(scorer: Scorer, only: str | None) -> Iterator[LawQuestion]:
+    """Yield the laws, or one of them."""
     bound = proved_allocation(scorer)
     if bound is None:
         return
     for name, law in _LAWS.items():
         if only in (None, name):
-            yield _answered(name, law, bound)
-
-
-def _outline(scorer: Scorer, only: str | None) -> Iterator[Answer]:
-    """Yield what is asked, or one of it, as answers that are undecided."""
-    is_asked = proved_allocation(scorer) is not None
-    for name in _LAWS if is_asked else ():
-        if only in (None, name):
-            yield _said(name, "undecided")
+            yield LawQuestion(_said(name, "undecided"), partial(_answered, name, law, bound))
 
 
 def _answered(name: str, law: _Law, bound: BoundAllocation) -> Answer:
@@ -228,8 +220,7 @@ _LAWS: Mapping[str, _Law] = {
 LAWS = Laws(
     "allocation",
     {name: law.summary for name, law in _LAWS.items()},
-    _outline,
-    _prove,
+    _questions,
     breaker="a population",
     example="this population",
 )

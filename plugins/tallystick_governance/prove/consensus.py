@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -38,7 +39,7 @@ from tallystick_consensus.group_record import GroupDecoder
 from tallystick_consensus.member_facts import FACTS, MOST_ITEMS
 from tallystick_consensus.rules import set_of
 from tallystick_consensus.run import bound_consensus
-from tallystick_governance.prove.property import Answer, Laws, Status
+from tallystick_governance.prove.property import Answer, LawQuestion, Laws, Status
 from tallystick_governance.prove.solver import solver_of
 
 UNANIMOUS, FLOODING = "consensus-unanimous", "consensus-flooding"
@@ -87,30 +88,17 @@ class _Law:
     is_about: Callable[[str], bool] = lambda _: True
 
 
-def _prove(scorer: Scorer, only: str | None) -> Iterator[Answer]:
-    """Yield the answers about the laws, or one of them, for each size and component."""
+def _questions(scorer: Scorer, only: str | None) -> Iterator[LawQuestion]:
+    """Yield each law, or one of them, about each size and component that it is asked of."""
     bound = bound_consensus(scorer)
     if bound is None:
         return
-    for law, size, name in _asked(bound, only):
-        yield _LAWS[law].answer(bound, size, name)
-
-
-def _outline(scorer: Scorer, only: str | None) -> Iterator[Answer]:
-    """Yield what is asked, or one of it, as answers that are undecided."""
-    bound = bound_consensus(scorer)
-    for law, size, name in () if bound is None else _asked(bound, only):
-        yield _answer(law, size, name, "undecided", method=None)
-
-
-def _asked(bound: BoundConsensus, only: str | None) -> Iterator[tuple[str, int, str]]:
-    """Yield each law with the sizes and components that it is asked of."""
     sizes = [size for size in SIZES if size >= bound.rules.minimum_valid]
     for law in _LAWS if only is None else (only,):
-        for size in sizes:
-            for name in bound.rules.components:
-                if _LAWS[law].is_about(name):
-                    yield law, size, name
+        for size, name in product(sizes, bound.rules.components):
+            if _LAWS[law].is_about(name):
+                unanswered = _answer(law, size, name, "undecided", method=None)
+                yield LawQuestion(unanswered, partial(_LAWS[law].answer, bound, size, name))
 
 
 def _answer(only: str, size: int, name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # of Answer
@@ -402,8 +390,7 @@ _LAWS: Mapping[str, _Law] = {
 LAWS = Laws(
     "consensus",
     {name: law.summary for name, law in _LAWS.items()},
-    _outline,
-    _prove,
+    _questions,
     breaker="a member in {}",
 )
 """The laws of groups."""

@@ -144,22 +144,32 @@ def is_late(answer: Answer) -> bool:
 
 
 @attrs.frozen(eq=False)
+class LawQuestion:
+    """A question about a law.
+
+    Attributes:
+        unanswered: the question as an answer that is undecided.
+        answer: returns the answer.
+    """
+
+    unanswered: Answer
+    answer: Callable[[], Answer]
+
+
+@attrs.frozen(eq=False)
 class Laws:
-    """Laws about something else than a record, such as weights, with what answers them.
+    """Laws about something else than a record, such as weights.
 
     Attributes:
         section: the name of the section of a rule set that they are about.
         summaries: each law in one sentence, by its name, in the order in which they are asked.
-        outline: yields what is asked of a rule set, or the one law of a name, as answers that are
-            undecided.
-        answers: yields the answers to that.
+        questions: yields what is asked of a rule set, or of the one law of a name.
         breaker: what breaks a law, for a sentence; ``{}`` is what the answer is about.
         example: what is shown as the counterexample; empty for one that is too long to be shown.
     """
 
     section: str
     summaries: Mapping[str, str]
-    outline: Callable[[Scorer, str | None], Iterator[Answer]]
-    answers: Callable[[Scorer, str | None], Iterator[Answer]]
+    questions: Callable[[Scorer, str | None], Iterator[LawQuestion]]
     breaker: str
     example: str = ""

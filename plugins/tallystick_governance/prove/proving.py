@@ -25,7 +25,14 @@ from tallystick_conformance.search import Effort
 from tallystick_governance.prove import allocation, consensus
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
 from tallystick_governance.prove.intervals import follows
-from tallystick_governance.prove.property import QUALITY, Answer, Laws, Question, Status
+from tallystick_governance.prove.property import (
+    QUALITY,
+    Answer,
+    LawQuestion,
+    Laws,
+    Question,
+    Status,
+)
 from tallystick_governance.prove.refutation import Refutation, confirm
 from tallystick_governance.prove.search import FIRST, LAST, counterexample
 from tallystick_governance.prove.solver import solver_of
@@ -126,9 +133,8 @@ def answers(
         reply = answer(subject, question, budget, left, proved)
         left -= reply.work
         yield position, reply
-    laws_asked = _asked_laws(only, left_out)
-    of_laws = (reply for laws in laws_asked for reply in laws.answers(scorer, only))
-    yield from enumerate(of_laws, len(asked))
+    of_laws = enumerate(_of_laws(scorer, only, left_out), len(asked))
+    yield from ((position, question.answer()) for position, question in of_laws)
 
 
 def _searched(subject: Subject, question: Question, effort: Effort) -> Answer | None:
@@ -146,8 +152,7 @@ def outline(
         TallystickError: as of `prove`.
     """
     of_records = [_said(*pair, "undecided") for pair in _of_records(scorer, only, left_out)]
-    asked = _asked_laws(only, left_out)
-    of_laws = (pair for laws in asked for pair in laws.outline(scorer, only))
+    of_laws = (question.unanswered for question in _of_laws(scorer, only, left_out))
     return (*of_records, *of_laws)
 
 
@@ -168,13 +173,11 @@ def _of_records(
     ]
 
 
-def _asked_laws(only: str | None, left_out: Unchanged) -> tuple[Laws, ...]:
-    """Return the laws that are asked about, all or those that one of a name belongs to."""
-    return tuple(
-        laws
-        for laws in LAWS
-        if laws.section not in left_out.sections and (only is None or only in laws.summaries)
-    )
+def _of_laws(scorer: Scorer, only: str | None, left_out: Unchanged) -> Iterator[LawQuestion]:
+    """Yield the questions about laws, or about the one of a name."""
+    for laws in LAWS:
+        if laws.section not in left_out.sections and (only is None or only in laws.summaries):
+            yield from laws.questions(scorer, only)
 
 
 def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
