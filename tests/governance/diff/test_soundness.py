@@ -36,7 +36,6 @@ def line_of(rules: Scorer) -> str:
     return rules.rule_set.rule_set.name
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("count", "releases", "seeds"),
     [

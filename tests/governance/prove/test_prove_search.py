@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from governance.prove.sample import sample, shared, style, turn, wanted, words
+from governance.prove.sample import sample, shared, style, wanted, words
 from governance.prove.test_prove_random import formula, function, tree
 
 import tallystick
@@ -24,7 +24,6 @@ from tallystick.plugins.author import (
     Parameters,
     axis,
     cases,
-    clip,
     less_is_better,
     more_is_better,
     never_above,
@@ -32,9 +31,8 @@ from tallystick.plugins.author import (
 )
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.search import Effort
-from tallystick_governance.prove import proving, search
+from tallystick_governance.prove import proving
 from tallystick_governance.prove.built_in_properties import (
-    BUILT_IN,
     DIRECTION,
     IDENTITY,
     MONOTONE,
@@ -136,14 +134,6 @@ def test_the_search_alone_refutes_each_kind_of_question(
     assert value_of_it == Decimal(str(answer.value))
 
 
-@axis("sample/hard@1")
-def hard(_p: Parameters) -> Node:
-    """More products of facts than the solver sees through."""
-    taken = style**3 * shared + words * style
-    others = wanted**2 + words * (1 + style) + shared * turn + 1
-    return clip(taken / others * (1 - style * shared / (1 + wanted * turn)))
-
-
 def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proving, "counterexample", lambda *_: None)
 
@@ -166,23 +156,6 @@ def test_what_the_solver_leaves_undecided_is_refuted(
     assert (with_it.status, with_it.found_by) == ("counterexample", "search")
     values = [scorer.score(record).axes["style"] for record in (with_it.record, with_it.other)]
     assert values[0] > values[1]
-
-
-@pytest.mark.nightly
-def test_the_search_after_the_solver_is_the_longer_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    efforts: list[Effort] = []
-
-    def recorded(_subject: Subject, _question: Question, effort: Effort) -> None:
-        efforts.append(effort)
-
-    monkeypatch.setattr(proving, "counterexample", recorded)
-    scorer = sample(tmp_path, style="hard", further=(hard,), directions=(more_is_better(words),))
-    found = prove(scorer, only=DIRECTION, budget=200_000)
-    undecided = sum(each.status == "undecided" for each in found)
-    assert undecided
-    assert efforts == [FIRST] * len(found) + [LAST] * undecided
 
 
 @pytest.mark.parametrize("reference", ["workflow@1.1.0", "skills@1.1.0"])
@@ -245,33 +218,3 @@ def test_a_counterexample_is_near_an_example() -> None:
         if (facts := subject.reader.integers(base)) is not None
     ]
     assert min(changed) <= 3
-
-
-def test_what_no_record_is_built_for_is_not_searched(tmp_path: Path) -> None:
-    for name in (REPETITION, IDENTITY):
-        for subject, question in asked(sample(tmp_path, style="hidden"), name):
-            if question.obstacle:
-                assert counterexample(subject, question, LAST) is None
-
-
-def test_a_record_is_tried_a_bounded_number_of_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[object] = []
-
-    def refused(*arguments: object) -> str:
-        tried.append(arguments)
-        return "the engine scores the records otherwise"
-
-    monkeypatch.setattr(search, "confirm", refused)
-    scorer = sample(tmp_path, style="turns")
-    (pair,) = (each for each in asked(scorer, IDENTITY) if each[1].value == "style")
-    assert counterexample(*pair, LAST) is None
-    # each point as it is, and made simpler
-    assert 0 < len(tried) <= 2 * search._MOST_TRIES  # the bound that is tested
-
-
-def test_every_built_in_property_is_known_to_the_search(tmp_path: Path) -> None:
-    scorer = sample(tmp_path, directions=(more_is_better(style),))
-    for name in BUILT_IN:
-        assert all(counterexample(*each, FIRST) is None for each in asked(scorer, name))

@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 import z3
 from examples import fast_rows
@@ -25,13 +24,11 @@ from tallystick.plugins.author import (
     always_below,
     axis,
     clip,
-    composite,
     less_is_better,
     more_is_better,
     never_above,
     never_beaten_by,
     never_below,
-    published,
 )
 from tallystick.plugins.author import (
     number as decimal,
@@ -51,7 +48,6 @@ from tallystick_governance.prove.built_in_properties import (
 )
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove
-from tallystick_governance.prove.refutation import is_repetition
 from tallystick_governance.prove.subject import subject_of
 
 RULE_SETS = (
@@ -353,28 +349,6 @@ def test_what_is_told_of_facts_refuses_what_no_record_has() -> None:
     assert solver.check(named["excess", retries] == 3, unitemised) == z3.unsat
 
 
-@composite("sample/fall@1")
-def fall(_p: Parameters) -> Node:
-    """Less of the axis that is called quality is better."""
-    return 1 - published("quality")
-
-
-def test_an_axis_that_is_called_as_the_composite_is_refused(tmp_path: Path) -> None:
-    scorer = sample(tmp_path)
-    text = (tmp_path / "sample.toml").read_text(encoding="utf-8")
-    weights = MEAN.format("arithmetic")
-    changed = text.replace("axes.style", "axes.quality").replace(
-        weights, 'composite = "sample/fall@1"\naxes = ["quality"]\n'
-    )
-    (tmp_path / "quality.toml").write_text(
-        changed.replace("[axes.coverage]\n", "").replace('formula = "sample/coverage@1"\n', ""),
-        encoding="utf-8",
-    )
-    plugins = attrs.evolve(scorer.registry, formulas={**scorer.registry.formulas, fall.name: fall})
-    with pytest.raises(TallystickError, match=r"axes\.quality: found \"quality\", expected a name"):
-        tallystick.load(str(tmp_path / "quality.toml"), registry=plugins)
-
-
 @axis("sample/long@1")
 def long(_p: Parameters) -> Node:
     """Many words."""
@@ -402,14 +376,3 @@ def test_an_interrupted_solver_ends_the_run(
     monkeypatch.setattr(z3.Solver, "reason_unknown", lambda _solver: "interrupted from keyboard")
     with pytest.raises(KeyboardInterrupt):
         prove(sample(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "is_one"),
-    [("ab", "aab", True), ("ab", "ab", False), ("aab", "abbb", False), ("ab", "aabc", False)],
-)
-def test_a_repetition_has_every_item_at_least_as_often(
-    first: str, second: str, is_one: bool
-) -> None:
-    one, other = ({"submission": {"topics": [*topics]}} for topics in (first, second))
-    assert is_repetition("submission.topics", one, other) is is_one
