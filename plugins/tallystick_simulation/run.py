@@ -50,7 +50,7 @@ from tallystick_state.record_columns import (
     values_of,
 )
 from tallystick_state.reputation import clamped, events_of_record
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import EpochRules, StateRules, state_rules_of
 
 _TABLES = (
     "weights",
@@ -163,7 +163,7 @@ class _Loop:
         hotkeys = []
         for number, uid in enumerate(self._slots[place]):
             hotkey = self._hotkey(person, number, since)
-            self.state = register(self.state, self.rules, hotkey, uid, types)
+            self.state = register(self.state, EpochRules((self.rules,)), hotkey, uid, types)
             if person.reputation is not None and since == 0:
                 self.state = self._reputed(hotkey, person.reputation)
             self.dispatcher.owner[hotkey] = place

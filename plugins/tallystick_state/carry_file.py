@@ -107,7 +107,7 @@ class CarryFile:
                 flags[hotkey, validator] = count
             records += self._records(f"{place}.window", hotkey, value)
         ordered = {line: dict(sorted(of_line.items())) for line, of_line in sorted(columns.items())}
-        state = flag(State(0, miners, self._thresholds(), ordered), self.rules, flags)
+        state = flag(State(0, miners, self._thresholds(), ordered), self.rules.quorum, flags)
         records.sort(key=lambda event: (event.hotkey, event.round, event.task_id, event.skill_type))
         return Carry.of(state, records), tuple(records)
 

@@ -163,7 +163,9 @@ def close(  # noqa: PLR0913  # what a closing is made of
     columns = after.carry.get(rules.line, {})
     kept = _next_memory(epoch_records, closing, memory, (rules, *later), columns)
     weighed = _weighed(closing, kept, after, attributes or NO_ATTRIBUTES)
-    return EpochOutcome(flag(after, rules, flags), weighed, flags, kept, epoch_records, closing)
+    return EpochOutcome(
+        flag(after, rules.quorum, flags), weighed, flags, kept, epoch_records, closing
+    )
 
 
 def _without_former(records: Parts, state: State) -> Parts:

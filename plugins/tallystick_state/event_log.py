@@ -221,7 +221,7 @@ class EventLog:
             self.transaction.append([entry])
             self.transaction.claims.put([Claim(entry.seq, event, Rank.OWN, counted_in=epoch)])
             flags[event.hotkey, event.validator] += 1
-        self.state = flag(self.state, self.rules, flags)
+        self.state = flag(self.state, self.rules.quorum, flags)
 
     def write(self, entry: _Body, authority: Authority = OPERATOR) -> _Body | None:
         """Do what an entry says, and write it with what follows from it and stands behind it.
@@ -321,7 +321,7 @@ class EventLog:
                 # a clearing clears what had come by then, recorded or not
                 if move.after.seq > cleared.get(event.hotkey, 0):
                     flags[event.hotkey, event.validator] += more * event.events.count(FLAG)
-        self.state = flag(self.state, self.rules, flags)
+        self.state = flag(self.state, self.rules.quorum, flags)
 
     def chained(self, kind: str, body: str) -> Entry:
         """Return the entry after the last one, which it is from now on."""

@@ -26,7 +26,7 @@ from tallystick_allocation.uint16 import LAST_UID
 from tallystick_state.answers import Synced
 from tallystick_state.entries import Register, Retire
 from tallystick_state.model import MinerEntry
-from tallystick_state.rules import TypeRules
+from tallystick_state.rules import EpochRules
 
 if TYPE_CHECKING:
     from tallystick_state.event_log import EventLog
@@ -52,7 +52,7 @@ NumberedValue = tuple[int, Any]
 
 
 def slots_of(
-    source: Path | Iterable[Mapping[str, Any]], rules: TypeRules, name: str
+    source: Path | Iterable[Mapping[str, Any]], rules: EpochRules, name: str
 ) -> tuple[Register, ...]:
     """Return the registrations of a list, by uid.
 
@@ -125,7 +125,7 @@ def _is_anew(old: MinerEntry, slot: Register) -> bool:
     return known is not None and block is not None and block > known
 
 
-def _slot(row: Any, rules: TypeRules) -> Register:  # noqa: ANN401  # any JSON value
+def _slot(row: Any, rules: EpochRules) -> Register:  # noqa: ANN401  # any JSON value
     if isinstance(row, RecordError):
         raise row
     row = plain(row)

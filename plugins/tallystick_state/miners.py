@@ -12,7 +12,7 @@ from tallystick.records.messages import shown
 from tallystick_allocation.uint16 import LAST_UID
 from tallystick_state.event import COUNTED_IN
 from tallystick_state.model import Columns, MinerEntry, State
-from tallystick_state.rules import StateRules, TypeRules
+from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.sections.reputation import REPUTATION
 
 Flags = Mapping[tuple[str, str], int]
@@ -30,7 +30,7 @@ LONGEST_HOTKEY = 64
 
 def register(  # noqa: PLR0913, PLR0917  # a registration
     state: State,
-    rules: TypeRules,
+    rules: EpochRules,
     hotkey: str,
     uid: int,
     types: Iterable[str],
@@ -155,15 +155,18 @@ def clear(state: State, hotkey: str) -> State:
     return attrs.evolve(state, miners={**state.miners, hotkey: miner})
 
 
-def flag(state: State, rules: TypeRules, flags: Flags) -> State:
-    """Return the state with so many more collusion flags for some miners, or so many fewer."""
+def flag(state: State, quorum: int, flags: Flags) -> State:
+    """Return the state with so many more collusion flags for some miners, or so many fewer.
+
+    With a quorum of more than one validator they are counted by validator too.
+    """
     if not flags:
         return state
     changed = dict(state.miners)
     for (hotkey, validator), more in flags.items():
         miner = changed[hotkey]
         by = dict(miner.flagged_by)
-        if rules.quorum > 1:
+        if quorum > 1:
             by[validator] = by.get(validator, 0) + more
         changed[hotkey] = attrs.evolve(
             miner,
@@ -173,7 +176,7 @@ def flag(state: State, rules: TypeRules, flags: Flags) -> State:
     return attrs.evolve(state, miners=changed)
 
 
-def as_of(state: State, pinned: State, rules: TypeRules) -> State:
+def as_of(state: State, pinned: State, rules: EpochRules) -> State:
     """Return the miners of a state as they are, with the reputations of a pinned one.
 
     A miner, or a type of it, that the pinned state lacks has the initial reputation. Of a type that
@@ -237,7 +240,7 @@ def check_hotkey(hotkey: str) -> None:
         )
 
 
-def _check(rules: TypeRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+def _check(rules: EpochRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
     check_hotkey(hotkey)
     if not 0 <= uid <= LAST_UID:
         raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")

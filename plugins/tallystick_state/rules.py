@@ -73,11 +73,6 @@ class StateRules:
         """The name of the line of rule sets that this one is a version of."""
         return self.rule_set.rule_set.name
 
-    @cached_property
-    def type_rules(self) -> Mapping[str, StateRules]:
-        """The same rules for each of their skill types."""
-        return dict.fromkeys(self.rule_set.skill_types, self)
-
     @property
     def quorum(self) -> int:
         """The number of validators whose flags eject a miner."""
@@ -261,10 +256,6 @@ class EpochRules:
                 f"{nearest(skill_type, types)}"
             )
         return self.type_rules[skill_type]
-
-
-TypeRules = StateRules | EpochRules
-"""The rules of some skill types, of one line or of several."""
 
 
 def state_rules_of(rules: BoundRules) -> StateRules:

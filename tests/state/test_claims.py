@@ -313,9 +313,11 @@ def test_one_validator_alone_ejects_nobody(tmp_path: Path) -> None:
 def test_a_flag_of_the_engine_meets_the_quorum() -> None:
     with_flags = rules()
     state = State(0, {"hk": MinerEntry("hk", 0, (PYTHON,), {})}, {})
-    state = flag(state, with_flags, {("hk", "val-1"): 2})
-    assert not is_ejected(with_flags, flag(state, with_flags, {("hk", "val-1"): 1}).miners["hk"])
-    assert is_ejected(with_flags, flag(state, with_flags, {("hk", ENGINE): 1}).miners["hk"])
+    state = flag(state, with_flags.quorum, {("hk", "val-1"): 2})
+    assert not is_ejected(
+        with_flags, flag(state, with_flags.quorum, {("hk", "val-1"): 1}).miners["hk"]
+    )
+    assert is_ejected(with_flags, flag(state, with_flags.quorum, {("hk", ENGINE): 1}).miners["hk"])
 
 
 # ------------------------------------------------------------------------------------- quarantine

@@ -344,7 +344,7 @@ def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
         flags = Counter(
             (e.hotkey, e.validator) for e in (*own, *alone) for name in e.events if name == FLAG
         )
-        after = flag(after, rules, flags)
+        after = flag(after, rules.quorum, flags)
         carry[rules.digest] = after.carry.get(rules.line, {})
         expected = weighed(records, after, carry)
         rng.shuffle(own)

@@ -30,7 +30,7 @@ from tallystick_state.collusion import Alignments
 from tallystick_state.event import StateEvent
 from tallystick_state.record_columns import RecordColumns
 from tallystick_state.round_groups import RoundGroups
-from tallystick_state.rules import StateRules
+from tallystick_state.rules import EpochRules, StateRules
 
 if TYPE_CHECKING:
     from tallystick.io.sources import Chunk
@@ -250,7 +250,7 @@ class GroupFlags:
         """
         for part in records:
             self._alignments.add_events(self._aligned(part))
-        return self._alignments.flags(epoch, rules.type_rules.get)
+        return self._alignments.flags(epoch, EpochRules((rules,)).type_rules.get)
 
     def _aligned(self, part: RecordColumns) -> Iterator[StateEvent]:
         """Yield the events of records, with their alignments."""
