@@ -7,13 +7,12 @@ side by side, so that what each of them does to the others shows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from copy import deepcopy
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
-from broken import FORMULAS, NAME, PACKAGE, PLUGIN, RULES, SCHEMA, broken, true_digests
+from broken import FORMULAS, NAME, PACKAGE, PLUGIN, RULES, broken, true_digests
 
 _SHARED = ("acme-parcels", "acme_parcels", "acme", "parcels", "parcel")
 """The names in the good plugin, which every exhibit has its own for."""
@@ -28,7 +27,6 @@ class Exhibit:
         name: of the plugin, of its rule set and of the namespace of its formulas.
         codes: of everything that the kit finds.
         pieces: what is replaced, as keywords of ``broken``.
-        released: the formulas as they were released, if they were others.
         refused: part of the reason why the registry refuses it; empty where it is in use.
         entry: the name of its entry point, if it is another than its own.
     """
@@ -36,7 +34,6 @@ class Exhibit:
     name: str
     codes: tuple[str, ...]
     pieces: Mapping[str, Any]
-    released: str = ""
     refused: str = ""
     entry: str = ""
 
@@ -64,7 +61,7 @@ class Exhibit:
             rules.rename(rules.with_name(self.name))
         for file in [path for path in folder.rglob("*") if path.is_file()]:
             file.write_text(self._renamed(file.read_text(encoding="utf-8")), encoding="utf-8")
-        digests = self._released(folder / self.package / "formulas.py")
+        digests = true_digests(folder / self.package / "formulas.py")
         text = json.dumps({"formulas": digests})
         (folder / self.package / "released.json").write_text(text, encoding="utf-8")
         self._install(folder)
@@ -79,15 +76,6 @@ class Exhibit:
         text = text.replace(f"{self.skill_type}.schema.json", "parcel.schema.json")
         return text.replace(f'\n{self.name} = "', f'\n{self.plugin} = "')
 
-    def _released(self, module: Path) -> Mapping[str, str]:
-        if not self.released:
-            return true_digests(module)
-        before = module.with_name("before.py")
-        before.write_text(self._renamed(self.released), encoding="utf-8")
-        digests = true_digests(before)
-        before.unlink()
-        return digests
-
     def _install(self, folder: Path) -> None:
         about = folder / f"{self.package}-1.2.3.dist-info"
         about.mkdir()
@@ -97,28 +85,9 @@ class Exhibit:
         (about / "entry_points.txt").write_text(entry)
 
 
-def _schema(change: Callable[[dict[str, Any]], object]) -> Mapping[str, Any]:
-    schema = deepcopy(SCHEMA)
-    change(schema["properties"]["submission"])
-    return schema
-
-
 def _formula(before: str, after: str) -> Mapping[str, str]:
     assert before in FORMULAS, before
     return {"formulas": FORMULAS.replace(before, after)}
-
-
-def _measure(value: str, within: str) -> Mapping[str, str]:
-    """The pieces of a plugin whose type has a measure of some range beside its quality."""
-    decorated = f'@measure("acme/mass@1", within={within})\ndef mass(p):\n    """A mass."""'
-    formulas = FORMULAS.replace("number, opaque", "measure, number, opaque")
-    rules = RULES.replace(
-        "[skill_types", '[measures.mass]\nformula = "acme/mass@1"\n\n[skill_types'
-    )
-    return {
-        "formulas": f"{formulas}\n\n{decorated}\n    return {value}\n",
-        "rules": f'{rules}measures = ["mass"]\n',
-    }
 
 
 def _steps(*steps: str) -> Mapping[str, str]:
@@ -158,13 +127,11 @@ def _fails(line: str) -> Mapping[str, str]:
     return {"plugin": f"{PLUGIN}\n{line}\n"}
 
 
-_NOTE = 'note = record["submission"]["note"]\n'
 _OF_ZONE = 'Fraction(len(os.environ.get("TZ", "")) % 10, 10))'
 _MAKES = (
     "lambda _: {'most_grams': id(object()) % 999}, "
     "lambda *_: {'grams': 1, 'stops': 1, 'note': ''}, lambda *_: {'care': 1}"
 )
-_LOST = '\n\n@axis("acme/lost@1")\ndef lost(p):\n    return clip(number("checks.lost"))\n'
 
 GALLERY = (
     # what cannot be used at all
@@ -226,21 +193,8 @@ GALLERY = (
         _formula("most == 0", "most == 0.5"),
         refused="its import failed: FormulaError",
     ),
-    # schemas
-    Exhibit(
-        "open-schema",
-        ("schema-open",),
-        {"schema": _schema(lambda part: part.pop("additionalProperties"))},
-    ),
-    Exhibit(
-        "unbounded-schema",
-        ("schema-unbounded",),
-        {"schema": _schema(lambda part: part["properties"]["stops"].pop("maximum"))},
-    ),
-    Exhibit("unreachable-fact", ("fact-unreachable",), {"formulas": FORMULAS + _LOST}),
-    # formulas
+    # formulas, and steps
     Exhibit("out-of-range", ("axis-out-of-range",), _formula("clip(grams / most)", "grams / most")),
-    Exhibit("measure-out-of-range", ("axis-out-of-range",), _measure("grams", "(0, 500)")),
     Exhibit(
         "power-of-a-negative",
         ("outside-domain",),
@@ -303,12 +257,6 @@ GALLERY = (
     ),
     Exhibit("zero-division", ("division-by-zero",), _formula(_DIVIDED, "clip(grams / most)")),
     Exhibit(
-        "changed-formula",
-        ("formula-changed",),
-        _formula("(most == 0, 0)", "(most == 0, 1)"),
-        released=FORMULAS,
-    ),
-    Exhibit(
         "unstable-formula",
         ("formula-unstable",),
         {
@@ -316,71 +264,16 @@ GALLERY = (
             + FORMULAS.replace("0)", _OF_ZONE)
         },
     ),
-    # facts that are code
-    Exhibit("float-fact", ("opaque-not-integer",), with_fact("return 0.5")),
-    Exhibit(
-        "clock",
-        ("opaque-unstable",),
-        with_fact("return date.today().year % 19", "from datetime import date"),
-    ),
-    Exhibit(
-        "randomness",
-        ("opaque-unstable", "readers-disagree", "readers-disagree", "not-repeatable"),
-        with_fact("return random.randint(0, 20)", "import random"),
-    ),
-    Exhibit(
-        "network",
-        ("opaque-network",),
-        with_fact("with socket.socket() as made:\n    return made.type % 9", "import socket"),
-    ),
-    Exhibit(
-        "file",
-        ("opaque-file",),
-        with_fact("with open(__file__) as own:\n    return len(own.readline()) % 9"),
-    ),
-    Exhibit(
-        "environment",
-        ("opaque-unstable",),
-        with_fact('return len(os.environ.get("USER", "")) % 20', "import os"),
-    ),
-    Exhibit(
-        "raising", ("opaque-raises",), with_fact('return len(record["submission"]["places"]) % 9')
-    ),
-    Exhibit(
-        "quadratic",
-        ("opaque-slow",),
-        with_fact(f"{_NOTE}return sum(x == y for x in note for y in note) % 9"),
-    ),
-    Exhibit(
-        "endless",
-        ("opaque-slow",),
-        with_fact(f"{_NOTE}while True:\n    note += 'a'[:0]"),
-    ),
+    # what another process shows
     Exhibit(
         "set-order",
         ("opaque-unstable",),
         with_fact('return hash(record["submission"]["note"]) % 21'),
     ),
     Exhibit(
-        "time-zone",
-        ("opaque-unstable",),
-        with_fact("return datetime.fromtimestamp(0).hour % 20", "from datetime import datetime"),
-    ),
-    Exhibit(
-        "bad-example",
-        ("example-refused",),
-        _type("examples=_HERE / 'parcel.schema.json'"),
-    ),
-    Exhibit(
-        "bad-generator",
-        ("generator-refused",),
-        _type("generator=Generator(*[lambda *_: {}] * 3)"),
-    ),
-    Exhibit(
         "unstable-generator",
         ("generator-unstable",),
         _type(f"generator=Generator({_MAKES})"),
     ),
-    Exhibit("prints", ("import-side-effect",), _fails("print('hello')")),
     Exhibit("crash", ("crashed",), with_fact("os._exit(3)", "import os")),
 )

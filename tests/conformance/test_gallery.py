@@ -33,7 +33,7 @@ from tallystick_conformance.report import REMEDIES
 from tallystick_conformance.rule_sets import check_rule_sets
 
 USED = {each.name for each in GALLERY if not each.refused}
-UNPROVED = {"measure-out-of-range", "out-of-range", "power-of-a-negative", "zero-division"}
+UNPROVED = {"out-of-range", "power-of-a-negative", "zero-division"}
 """Plugins in use whose rule set cannot be proved."""
 UNREADABLE = {"later-step": 'found "part", which is step 3, expected an earlier step'}
 """Plugins in use whose rule set does not load, with what its error says."""
