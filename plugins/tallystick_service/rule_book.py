@@ -1,7 +1,7 @@
 """Rule book: a rule set as a page shows it: formulas, constants with sources, lints, proofs.
 
 The source of a constant is the comment beside it in the file, or right above it. All of a rule set
-follows from its text and its plugins, so it is kept by its digest.
+follows from its text and its plugins, so it is remembered by its text.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from markupsafe import Markup
@@ -37,8 +36,9 @@ from tallystick_governance.diff.difference import RuleSetDifference, difference
 from tallystick_governance.lint.linting import Report, report_of
 from tallystick_state.rules import StateRules
 
-_KEPT = 8
-"""Maximum number of rule sets, and of differences, that are kept: each takes a second to make."""
+if TYPE_CHECKING:
+    from tallystick_service.site import Site
+
 # a text without an end goes on to the end of the line, so that nothing is tried again
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|'[^']*+'?")
 _RULER = re.compile(r"[-=#\s]*")
@@ -188,49 +188,27 @@ class RuleBook:
     text: str = attrs.field(repr=False)
 
 
-class _ByDigest:
-    """A rule set as an argument of a function that is kept by its digest."""
-
-    def __init__(self, rules: StateRules) -> None:
-        self.loaded = rules.loaded
-        self.registry = self.loaded.registry
-
-    def __hash__(self) -> int:
-        return hash(self.loaded.digest)
-
-    def __eq__(self, other: object) -> bool:
-        # the words of a file count as well: another summary has the same digest
-        return isinstance(other, _ByDigest) and other.loaded.text == self.loaded.text
-
-
-def rule_book(rules: StateRules) -> RuleBook:
-    """Return a rule set as a page shows it."""
-    return _rule_book(_ByDigest(rules))
-
-
-def rules_difference(old: StateRules, new: StateRules) -> RuleSetDifference:
-    """Return the difference of two rule sets, as governance asks for it."""
-    return _difference(_ByDigest(old), _ByDigest(new))
-
-
-def scorer_of(rules: StateRules) -> Scorer:
+def scorer_of(site: Site, rules: StateRules) -> Scorer:
     """Return the scorer of a rule set."""
-    return _scorer(_ByDigest(rules))
+    return site.remembered(
+        ("scorer", rules.loaded.text), lambda: bind(rules.loaded, rules.registry)
+    )
 
 
-@lru_cache(maxsize=_KEPT)
-def _scorer(rules: _ByDigest) -> Scorer:
-    return bind(rules.loaded, rules.registry)
+def rules_difference(site: Site, old: StateRules, new: StateRules) -> RuleSetDifference:
+    """Return the difference of two rule sets, as governance asks for it."""
+    scorers = scorer_of(site, old), scorer_of(site, new)
+    key = "difference", old.loaded.text, new.loaded.text
+    return site.remembered(key, lambda: difference(*scorers))
 
 
-@lru_cache(maxsize=_KEPT)
-def _difference(old: _ByDigest, new: _ByDigest) -> RuleSetDifference:
-    return difference(_scorer(old), _scorer(new))
+def rule_book(site: Site, rules: StateRules) -> RuleBook:
+    """Return a rule set as a page shows it."""
+    scorer = scorer_of(site, rules)
+    return site.remembered(("book", rules.loaded.text), lambda: _rule_book(scorer, rules.loaded))
 
 
-@lru_cache(maxsize=_KEPT)
-def _rule_book(rules: _ByDigest) -> RuleBook:
-    scorer, loaded = _scorer(rules), rules.loaded
+def _rule_book(scorer: Scorer, loaded: LoadedRuleSet) -> RuleBook:
     header = loaded.rule_set.rule_set
     constants = constants_of(loaded)
     formulas = tuple(_typeset(scorer, constants))

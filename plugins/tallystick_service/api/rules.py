@@ -43,7 +43,7 @@ def _rule_sets(question: Question) -> Answer:
 
 def _rule_set(question: Question) -> Answer:
     rules = rules_named(question.queries.in_force, question.text("reference"))
-    return json_answer(rule_set_view(scorer_of(rules)))
+    return json_answer(rule_set_view(scorer_of(question.site, rules)))
 
 
 def rule_set_view(scorer: Scorer) -> JsonObject:

@@ -25,11 +25,13 @@ from tallystick_state.rules import StateRules
 def _rules(question: Question) -> Answer:
     queries = question.queries
     epoch = queries.state.epoch
-    lines = views.rules_in_force(queries.in_force, epoch)
+    in_force = queries.in_force
+    lines = views.rules_in_force(in_force, epoch)
     books = {
-        name: rule_book(timeline.at(epoch)) for name, timeline in queries.in_force.lines.items()
+        name: rule_book(question.site, timeline.at(epoch))
+        for name, timeline in queries.in_force.lines.items()
     }
-    known = known_rules(queries.in_force)
+    known = known_rules(in_force)
     return question.page("rules.html", in_force=lines, books=books, known=_choices(known))
 
 
@@ -40,7 +42,7 @@ def _choices(known: Mapping[str, StateRules]) -> list[tuple[str, str]]:
 def _rule_set(question: Question) -> Answer:
     queries = question.queries
     rules = rules_named(queries.in_force, question.text("rules"))
-    book = rule_book(rules)
+    book = rule_book(question.site, rules)
     return question.page(
         "rule_set.html",
         book=book,
@@ -65,7 +67,7 @@ def _difference(question: Question) -> Answer:
     if not old or not new:
         return question.page("rules_diff.html", known=known, old=old, new=new, found=None)
     first, second = rules_named(in_force, old), rules_named(in_force, new)
-    found = rules_difference(first, second)
+    found = rules_difference(question.site, first, second)
     return question.page(
         "rules_diff.html",
         known=known,
