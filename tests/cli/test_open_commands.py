@@ -349,6 +349,26 @@ def test_a_stranger_brings_a_source_of_rules(offered: Path) -> None:
     assert (both.status, "found --state and --oracle, expected one" in both.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("@contextmanager\n", "", "found <generator object oracle"),
+        (
+            "    yield rules",
+            "    yield 5",
+            "found 5 from acme_hail:oracle, expected one",
+        ),
+    ],
+)
+def test_a_source_of_another_kind_is_told_by_name(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in ORACLE
+    with beside(site_of(tmp_path, OPTION, ORACLE.replace(old, new))):
+        told = message_of(run(*EXPLAIN, "--oracle", "skills@1.0.0"))
+    assert told.startswith(f"plugin 'acme': {message}")
+
+
 @of_acme(OPTION, RAISES)
 def test_an_option_whose_home_cannot_be_imported_stops_those_alone_who_give_it(
     offered: Path,
@@ -359,10 +379,23 @@ def test_an_option_whose_home_cannot_be_imported_stops_those_alone_who_give_it(
     assert told.startswith("plugin 'acme': the import of acme_hail:oracle failed: RuntimeError: no")
 
 
-def test_an_option_that_a_command_has_already_is_not_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("--oracle", "--line", "--line of explain itself, which is used: rename yours"),
+        ("explain", "demo", "--oracle of demo, which takes no options of plugins"),
+        ("explain", "explane", "--oracle of explane, expected one of a command that exists"),
+    ],
+)
+def test_an_option_that_no_command_takes_is_told(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
     helped = run("explain", "--help").out
-    with beside(site_of(tmp_path, OPTION.replace('"--oracle"', '"--line"'), ORACLE)):
+    with beside(site_of(tmp_path, OPTION.replace(f'"{old}"', f'"{new}"'), ORACLE)):
         assert run("explain", "--help").out == helped
+        listed = run("plugins", "list")
+    assert listed.status == 1
+    assert listed.err == f"acme  refused: commands: found the option {reason}\n"
 
 
 @pytest.mark.parametrize(
