@@ -397,15 +397,14 @@ class SelectGroup(EntryBody, frozen=True, kw_only=True):
     def apply(self, log: EventLog, _: Authority) -> Self:
         """Select the group."""
         snapshot = log.snapshot(self.epoch)
-        every = log.in_force.at(self.epoch)
-        rules = every.of_type(self.skill_type)
+        rules = log.in_force.at(self.epoch).of_type(self.skill_type)
         rotation = rules.groups.rotation
         point = log.transaction.pruned()
         if point is not None and rotation.enabled:
             point.check_round(self.round)
         limit = rotation.auditor_rounds
         group = select_group(
-            as_of(log.state, snapshot.state, every),
+            as_of(log.state, snapshot.state, rules, self.skill_type),
             self.skill_type,
             rules,
             round=self.round,

@@ -176,27 +176,22 @@ def flag(state: State, quorum: int, flags: Flags) -> State:
     return attrs.evolve(state, miners=changed)
 
 
-def as_of(state: State, pinned: State, rules: EpochRules) -> State:
-    """Return the miners of a state as they are, with the reputations of a pinned one.
+def as_of(state: State, pinned: State, rules: StateRules, skill_type: str) -> State:
+    """Return the miners of a state as they are, with the reputations of a pinned one in a type.
 
-    A miner, or a type of it, that the pinned state lacks has the initial reputation. Of a type that
-    the rules lack, of which there is no group, it is left as it is.
+    A miner has the initial reputation where the pinned state lacks it, or the type of it.
     """
-    return attrs.evolve(
-        state,
-        miners={
-            hotkey: attrs.evolve(
-                miner,
-                reputation={
-                    name: pinned_reputation(pinned, rules.type_rules[name], hotkey, name)
-                    if name in rules.type_rules
-                    else nano
-                    for name, nano in miner.reputation.items()
-                },
-            )
-            for hotkey, miner in state.miners.items()
-        },
-    )
+    miners = {
+        hotkey: attrs.evolve(
+            miner,
+            reputation={
+                **miner.reputation,
+                skill_type: pinned_reputation(pinned, rules, hotkey, skill_type),
+            },
+        )
+        for hotkey, miner in state.miners.items()
+    }
+    return attrs.evolve(state, miners=miners)
 
 
 def pinned_reputation(pinned: State | None, rules: StateRules, hotkey: str, skill_type: str) -> int:
