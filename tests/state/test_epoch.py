@@ -1,6 +1,8 @@
 """Closing an epoch: the trajectories of E26, its laws, its steps and its errors."""
 
 import random
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -14,7 +16,6 @@ from state.random_epochs import (
     NANO,
     TYPES,
     Events,
-    ThresholdSnapshot,
     changed,
     late,
     random_epoch,
@@ -118,25 +119,46 @@ def test_nothing_but_reputation_changes_of_a_miner(rules: StateRules) -> None:
     assert after.miners == {"a": attrs.evolve(miner, reputation=expected)}
 
 
-# ---------------------------------------------------------------------------- records and pins
+def one_miner(rules: StateRules, nano: int) -> State:
+    return State(EPOCH, {"a": MinerEntry("a", 0, TYPES, dict.fromkeys(TYPES, nano))}, rules.seeds)
 
 
-def one_miner(rules: StateRules, nano: int, epoch: int = EPOCH) -> State:
-    return State(epoch, {"a": MinerEntry("a", 0, TYPES, dict.fromkeys(TYPES, nano))}, rules.seeds)
-
-
-def after_one(rules: StateRules, events: Events, pinned: ThresholdSnapshot | None = None) -> str:
+def after_one(rules: StateRules, events: Events) -> str:
     """The reputation that 0.8 becomes."""
     state = one_miner(rules, 800_000_000)
-    after = close_epoch(state, events, rules, {EPOCH: state, **(pinned or {})})
+    after = close_epoch(state, events, rules, {EPOCH: state})
     return to_text(after.miners["a"].reputation[TYPES[0]])
 
 
-def said(*events: str, task: str = "t", epoch: int = EPOCH, validator: str = "v") -> StateEvent:
-    return StateEvent(validator, "a", TYPES[0], task, 1, epoch, events)
+def said(*events: str) -> StateEvent:
+    return StateEvent("v", "a", TYPES[0], "t", 1, EPOCH, events)
+
+
+def levels_after(rules: StateRules, old: Mapping[str, int], *qualities: int) -> Mapping[str, int]:
+    """The thresholds of a type after a result of each quality, in nano."""
+    state = attrs.evolve(one_miner(rules, NANO), thresholds={**rules.seeds, TYPES[0]: old})
+    scored = [
+        replace(said(), task_id=f"t{place}", role="primary", quality=to_text(nano))
+        for place, nano in enumerate(qualities)
+    ]
+    return close_epoch(state, scored, rules, {EPOCH: state}).thresholds[TYPES[0]]
 
 
 # ---------------------------------------------------------------------------------------- steps
+
+
+def test_a_baseline_that_nothing_tracks_stays(rules: StateRules) -> None:
+    old = {"baseline": NANO // 5, "novel": NANO}
+    assert levels_after(changed(rules, "epochs", baseline=None), old, NANO // 3) == old
+
+
+def test_the_median_inside_is_not_rounded(rules: StateRules) -> None:
+    shares = {"new": Decimal("0.6"), "old": Decimal("0.4")}
+    novel = attrs.evolve(rules.epochs.thresholds["novel"], **shares)
+    steps = ("recompute_thresholds", "persist")
+    other = changed(rules, "epochs", steps=steps, thresholds={"novel": novel})
+    # 0.6 · 2.5 = 1.5 is published as 2; from a median rounded to 2, 1.2 would be published as 1
+    assert levels_after(other, {"baseline": 0, "novel": 0}, 0, 2, 3, 9)["novel"] == 2
 
 
 def test_the_steps_of_the_rule_set_are_run_in_its_order(rules: StateRules) -> None:

@@ -1,17 +1,12 @@
-"""Round scores, against plain fractions."""
+"""Round scores: what counts in them, and ties; their means are those of the oracle of weights."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
 import attrs
 import pytest
-from examples import examples
-from hypothesis import given
-from hypothesis import strategies as st
-from oracle.decimals import count, published, text
-from oracle.emissions import BASE_WEIGHTS
+from oracle.decimals import count
 from state.steps import round_steps, with_steps
 from state.subnet import record as line_of
 from state.subnet import under
@@ -28,7 +23,6 @@ from tallystick_state.store import transaction
 
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
 NANO = 10**9
-TYPES = sorted(BASE_WEIGHTS)
 
 
 @cache
@@ -36,77 +30,10 @@ def rules(name: str = PUBLISHED) -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
-def record(
-    number: int, skill_type: str, emission: Fraction | None, *, hotkey: str = "hk", **more: bool
-) -> StateEvent:
+def record(number: int, skill_type: str, emission: Fraction | None, **more: bool) -> StateEvent:
     text = None if emission is None else to_text(count(emission))
     task = f"task-{number}"
-    return StateEvent("validator", hotkey, skill_type, task, 4, 1, emission=text, **more)
-
-
-def reading(reputations: dict[str, Fraction]) -> Callable[[int, str, str], int]:
-    return lambda *owner: count(reputations[owner[-1]])
-
-
-@attrs.frozen
-class Task:
-    """A task of one miner; `missed` ones may have an emission all the same."""
-
-    skill_type: str
-    emission: Fraction
-    missed: bool
-
-
-NANOS = st.integers(0, NANO).map(lambda nano: Fraction(nano, NANO))
-TASKS = st.lists(
-    st.builds(
-        Task,
-        st.sampled_from(TYPES),
-        NANOS.map(lambda unit: published(unit * 23 / 4)),
-        st.booleans(),
-    ),
-    max_size=8,
-)
-REPUTATIONS = st.fixed_dictionaries(
-    {name: st.one_of(st.just(Fraction(1)), NANOS) for name in TYPES}
-)
-
-
-def expected(tasks: list[Task], reputations: dict[str, Fraction], name: str) -> Fraction:
-    """E36 to E38 for one miner."""
-    above, below = Fraction(0), Fraction(0)
-    for task in tasks:
-        weight, reputation = BASE_WEIGHTS[task.skill_type], reputations[task.skill_type]
-        if name == PUBLISHED and not task.missed:
-            above += task.emission * weight * reputation
-            below += weight * reputation
-        if name == CORRECTED:
-            above += 0 if task.missed else task.emission * reputation
-            below += weight
-    return published(above / below) if below else Fraction(0)
-
-
-@given(
-    st.dictionaries(st.sampled_from("abc"), TASKS),
-    REPUTATIONS,
-    st.sampled_from([PUBLISHED, CORRECTED]),
-)
-@examples(90)
-def test_a_round_score_is_the_weighted_mean_rounded_once(
-    rounds: dict[str, list[Task]], reputations: dict[str, Fraction], name: str
-) -> None:
-    events = [
-        record(n, task.skill_type, task.emission, hotkey=hotkey, missed=task.missed)
-        for hotkey, tasks in rounds.items()
-        for n, task in enumerate(tasks)
-    ]
-    wanted = {
-        hotkey: text(expected(tasks, reputations, name))
-        for hotkey, tasks in rounds.items()
-        if tasks
-    }
-    scores = round_scores(events, rules(name), reading(reputations))
-    assert {hotkey: to_text(nano) for hotkey, nano in scores.items()} == wanted
+    return StateEvent("validator", "hk", skill_type, task, 4, 1, emission=text, **more)
 
 
 @pytest.mark.parametrize("mode", ["twice", "once"])
