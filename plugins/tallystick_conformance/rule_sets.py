@@ -6,7 +6,7 @@ proof is that of binding, and where it fails, an example is searched for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,13 +21,7 @@ from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.plugins.entries import GROUP, installed_entries
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.loading import load, shipped
-from tallystick.rules.model import (
-    Axis,
-    Measure,
-    Parameters,
-    RuleSet,
-    exact,
-)
+from tallystick.rules.model import Axis, Emission, Factor, Measure, Threshold, exact
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.computation import in_order
@@ -174,137 +168,87 @@ def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) ->
     The path is that of a problem of binding, such as ``axes.NAME`` or ``emission.formula``; None
     where it names no formula.
     """
-    uses = _Uses(loaded.rule_set, name, registry)
+    rule_set, rules = loaded.rule_set, loaded.rule_set.skill_types[name]
+    emission, tiers = rule_set.emission, rule_set.tiers
+    values = {**rule_set.axes, **{n: _used(m) for n, m in rule_set.measures.items()}}
+    factors = {} if emission is None else emission.factors
+    thresholds = {} if tiers is None else tiers.thresholds
     head, _, last = path.rpartition(".")
+    before: Mapping[str, Axis] = {}
     match head:
         case "axes" | "measures":
-            return uses.value(last)
+            use, before = values[last], values
         case "emission.factors":
-            return uses.factor(last)
+            use = _used(factors[last])
+        case "emission" if emission is not None:
+            use = _used(emission)
+            before = {n: _used(f) for n, f in factors.items() if name in (f.skill_types or [name])}
         case "tiers.thresholds":
-            return uses.threshold(last)
-        case "emission":
-            return uses.emission()
-    return uses.composite() if path.endswith(_COMPOSITE) else None
+            use = _used(thresholds[last])
+            before = {n: _used(t) for n, t in thresholds.items() if t.formula and n != last}
+        case _:
+            if not path.endswith(_COMPOSITE):
+                return None
+            use, before = Axis(rules.composite or "", rules.parameters), values
+    if use.formula not in registry.formulas:
+        return None
+    levels = () if tiers is None or rules.baseline is None else tiers.levels
+    given = {
+        "quality": UNIT_VALUES,
+        "base_weight": () if rules.base_weight is None else (from_decimal(rules.base_weight),),
+        "tier_multiplier": tuple(sorted({from_decimal(level.multiplier) for level in levels})),
+        # a factor of other types is 1
+        **dict.fromkeys(factors, (NANO,)),
+        **dict.fromkeys(thresholds, UNIT_VALUES),
+    }
+    chain = _Chain(registry, before)
+    formula, premises = registry.formulas[use.formula], chain.premises(use)
+    read = {n for each in (formula, *(p.formula for p in premises)) for n in each.reads}
+    claim = Claim(
+        formula,
+        exact(use.parameters),
+        premises=premises,
+        given={n: options for n, options in given.items() if n in read - before.keys() and options},
+        unrounded=chain.unrounded(formula),
+    )
+    if head == "tiers.thresholds":
+        return claim
+    skill_type = registry.skill_types[name]
+    required = (registry.requirements[each] for each in rules.requires)
+    requirements = (*skill_type.requirements, *required)
+    return attrs.evolve(claim, skill_type=skill_type, requirements=requirements)
 
 
-def values_before(name: str, rule_set: RuleSet, registry: Registry) -> tuple[str, ...]:
-    """Return the axes and measures that one reads, each after those that it reads itself."""
-    reads: dict[str, tuple[str, ...]] = {}
-    pending = [name]
-    while pending:
-        value = pending.pop()
-        if value not in reads:
-            reads[value] = registry.formulas[_use(value, rule_set).formula].reads
-            pending += reads[value]
-    return tuple(value for value in in_order(reads) if value != name)
+def _used(use: Axis | Measure | Factor | Emission | Threshold) -> Axis:
+    """Return the formula and the parameters of anything that a rule set names one for."""
+    return Axis(use.formula or "", use.parameters)
 
 
-def _use(name: str, rule_set: RuleSet) -> Axis | Measure:
-    """Return the rule set's formula and parameters of an axis or a measure."""
-    return rule_set.axes[name] if name in rule_set.axes else rule_set.measures[name]
+@attrs.frozen
+class _Chain:
+    """The values of a rule set that a formula may read, by name."""
 
+    registry: Registry
+    uses: Mapping[str, Axis]
 
-class _Uses:
-    def __init__(self, rule_set: RuleSet, name: str, registry: Registry) -> None:
-        self.rule_set, self.registry = rule_set, registry
-        self.rules = rule_set.skill_types[name]
-        self.skill_type = registry.skill_types[name]
-        self.requirements = (
-            *self.skill_type.requirements,
-            *(registry.requirements[required] for required in self.rules.requires),
-        )
-
-    def value(self, name: str) -> Claim:
-        use = _use(name, self.rule_set)
-        return self.of_records(use.formula, use.parameters, self.premises(name))
-
-    def composite(self) -> Claim | None:
-        name = self.rules.composite
-        if name is None or name not in self.registry.formulas:
-            return None
-        axes = self.rules.all_axes
-        premises = [each for axis in axes for each in (*self.premises(axis), self.one(axis))]
-        once = {premise.name: premise for premise in premises}
-        return self.of_records(name, self.rules.parameters, once.values())
-
-    def factor(self, name: str) -> Claim | None:
-        emission = self.rule_set.emission
-        if emission is None:
-            return None
-        use = emission.factors[name]
-        return self.of_records(use.formula, use.parameters, (), self.base())
-
-    def emission(self) -> Claim | None:
-        emission = self.rule_set.emission
-        if emission is None:
-            return None
-        published = {**self.base(), "quality": UNIT_VALUES, **self.multipliers()}
-        premises = []
-        for name, use in emission.factors.items():
-            if use.skill_types is None or self.skill_type.name in use.skill_types:
-                premises.append(self.premise(name, use.formula, use.parameters))
-            else:
-                published[name] = (NANO,)
-        return self.of_records(emission.formula, emission.parameters, premises, published)
-
-    def threshold(self, name: str) -> Claim | None:
-        tiers = self.rule_set.tiers
-        use = None if tiers is None else tiers.thresholds[name]
-        if tiers is None or use is None or use.formula is None:
-            return None
-        others = {n: t for n, t in tiers.thresholds.items() if t.formula is not None and n != name}
-        reads = {n: self.registry.formulas[str(t.formula)].published for n, t in others.items()}
-        return Claim(
-            self.registry.formulas[use.formula],
-            exact(use.parameters),
-            premises=tuple(
-                self.premise(n, str(others[n].formula), others[n].parameters)
-                for n in in_order(reads)
-            ),
-            given={n: UNIT_VALUES for n, t in tiers.thresholds.items() if t.formula is None},
-        )
-
-    def of_records(
-        self,
-        formula: str,
-        parameters: Parameters,
-        premises: Iterable[Premise],
-        given: Mapping[str, tuple[int, ...]] | None = None,
-    ) -> Claim:
-        return Claim(
-            self.registry.formulas[formula],
-            exact(parameters),
-            self.skill_type,
-            self.requirements,
-            tuple(premises),
-            given or {},
-            self.unrounded(self.registry.formulas[formula]),
-        )
-
-    def premises(self, name: str) -> list[Premise]:
-        return [self.one(value) for value in values_before(name, self.rule_set, self.registry)]
+    def premises(self, use: Axis) -> tuple[Premise, ...]:
+        """Return the values that a formula reads, each after those that it reads itself."""
+        reads = dict[str, tuple[str, ...]]()
+        pending = [*self.registry.formulas[use.formula].reads]
+        while pending:
+            name = pending.pop()
+            if name in self.uses and name not in reads:
+                reads[name] = self.registry.formulas[self.uses[name].formula].reads
+                pending += reads[name]
+        return tuple(self.one(name) for name in in_order(reads) if name in reads)
 
     def one(self, name: str) -> Premise:
-        use = _use(name, self.rule_set)
-        return self.premise(name, use.formula, use.parameters)
-
-    def premise(self, name: str, formula: str, parameters: Parameters) -> Premise:
-        named = self.registry.formulas[formula]
-        tree = bind(named.tree, exact(parameters), self.unrounded(named))
-        return Premise(name, named, tree)
+        """Return a value, its parameters bound."""
+        use = self.uses[name]
+        formula = self.registry.formulas[use.formula]
+        tree = bind(formula.tree, exact(use.parameters), self.unrounded(formula))
+        return Premise(name, formula, tree)
 
     def unrounded(self, formula: Formula) -> dict[str, Node]:
         """Return the bound trees of what a formula reads before that is published."""
         return {name: self.one(name).tree for name in formula.unrounded}
-
-    def base(self) -> dict[str, tuple[int, ...]]:
-        weight = self.rules.base_weight
-        return {} if weight is None else {"base_weight": (from_decimal(weight),)}
-
-    def multipliers(self) -> dict[str, tuple[int, ...]]:
-        tiers = self.rule_set.tiers
-        if tiers is None or self.rules.baseline is None:
-            return {}
-        values = {from_decimal(level.multiplier) for level in tiers.levels}
-        return {"tier_multiplier": tuple(sorted(values))}
