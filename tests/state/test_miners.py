@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from state.chronicle import digest_of
-from state.subnet import TYPES, event, in_nano, record, written
+from state.subnet import TYPES, event, in_nano, record
 
 from tallystick.errors import StateError
 from tallystick_state.ledger import Ledger
@@ -36,12 +36,12 @@ def board(ledger: Ledger, skill_type: str = PYTHON) -> list[tuple[int, str, int 
         return [(each.rank, each.hotkey, each.uid) for each in queries.board(skill_type)]
 
 
-def passed(ledger: Ledger, folder: Path, *hotkeys: str, round: int = 0) -> None:  # noqa: A002  # as the field
+def passed(ledger: Ledger, *hotkeys: str, round: int = 0) -> None:  # noqa: A002  # as the field
     """A round with a perfect record of each miner, and the end of its epoch."""
     with ledger.queries() as queries:
         epoch = queries.state.epoch
     lines = [record(f"t-{each}", each, round=round, epoch=epoch) for each in hotkeys]
-    ledger.close_round(written(folder / "round.jsonl", lines))
+    ledger.close_round(lines)
     ledger.close_epoch()
 
 
@@ -53,12 +53,10 @@ def test_a_newcomer_begins_in_the_middle_for_every_type(ledger: Ledger) -> None:
     assert reputation(ledger, "hk-2") == {RAG: 500_000_000}
 
 
-def test_a_fresh_hotkey_takes_the_slot_and_leaves_the_old_behind(
-    ledger: Ledger, tmp_path: Path
-) -> None:
+def test_a_fresh_hotkey_takes_the_slot_and_leaves_the_old_behind(ledger: Ledger) -> None:
     ledger.register("old", 1, [PYTHON])
     ledger.register("else", 2, [PYTHON])
-    passed(ledger, tmp_path, "old", "else")
+    passed(ledger, "old", "else")
     ledger.register("new", 1, [PYTHON])
     assert reputation(ledger, "old") == {PYTHON: 452_000_000}
     assert reputation(ledger, "new") == {PYTHON: 500_000_000}
@@ -69,19 +67,19 @@ def test_a_fresh_hotkey_takes_the_slot_and_leaves_the_old_behind(
         assert queries.weights().uids == (2,)
 
 
-def test_who_is_left_behind_comes_back_with_what_it_had(ledger: Ledger, tmp_path: Path) -> None:
+def test_who_is_left_behind_comes_back_with_what_it_had(ledger: Ledger) -> None:
     ledger.register("old", 1, [PYTHON])
-    passed(ledger, tmp_path, "old")
+    passed(ledger, "old")
     ledger.register("new", 1, [PYTHON])
     ledger.register("old", 7, [PYTHON])
     assert board(ledger) == [(1, "new", 1), (2, "old", 7)]
     assert reputation(ledger, "old") == {PYTHON: 452_000_000}
 
 
-def test_records_of_who_is_left_behind_are_still_taken(ledger: Ledger, tmp_path: Path) -> None:
+def test_records_of_who_is_left_behind_are_still_taken(ledger: Ledger) -> None:
     ledger.register("old", 1, [PYTHON])
     ledger.register("new", 1, [PYTHON])
-    passed(ledger, tmp_path, "old")
+    passed(ledger, "old")
     assert reputation(ledger, "old") == {PYTHON: 452_000_000}
 
 
@@ -92,9 +90,9 @@ def test_a_miner_that_moves_leaves_its_slot_empty(ledger: Ledger) -> None:
     assert board(ledger) == [(1, "hk-1", 5), (1, "hk-2", 1)]
 
 
-def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger) -> None:
     ledger.register("hk-1", 1, [PYTHON, RAG])
-    passed(ledger, tmp_path, "hk-1")
+    passed(ledger, "hk-1")
     ledger.register("hk-1", 1, [RAG])
     assert board(ledger) == []
     with ledger.queries() as queries:
@@ -102,7 +100,7 @@ def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger, tmp_path: Path) 
     assert in_nano(profile.reputation) == {PYTHON: 452_000_000, RAG: 500_000_000}
     assert profile.rank == {RAG: 1}
     # what was dispatched before is still scored
-    passed(ledger, tmp_path, "hk-1", round=1)
+    passed(ledger, "hk-1", round=1)
     ledger.register("hk-1", 1, [PYTHON, RAG])
     assert reputation(ledger, "hk-1") == {PYTHON: 408_800_000, RAG: 500_000_000}
     assert board(ledger) == [(1, "hk-1", 1)]
@@ -115,10 +113,10 @@ def test_the_same_registration_again_changes_nothing(ledger: Ledger) -> None:
     assert (digest_of(ledger), entries(ledger)) == before
 
 
-def test_registering_again_keeps_flags(ledger: Ledger, tmp_path: Path) -> None:
+def test_registering_again_keeps_flags(ledger: Ledger) -> None:
     ledger.register("hk-1", 1, [PYTHON])
     flags = [event(f"e{n}", "collusion_flag", f"t{n}") for n in range(3)]
-    ledger.import_events(written(tmp_path / "e.jsonl", flags))
+    ledger.import_events(flags)
     ledger.register("hk-1", 2, [PYTHON, RAG])
     assert board(ledger) == board(ledger, RAG) == []
     ledger.clear("hk-1")
@@ -149,9 +147,9 @@ def test_what_is_not_possible_changes_nothing(
 
 
 @pytest.mark.parametrize("hotkey", ["x" * 64, "ключ 🦊", "-dash", "'; --"])
-def test_hotkeys_are_opaque_text(ledger: Ledger, tmp_path: Path, hotkey: str) -> None:
+def test_hotkeys_are_opaque_text(ledger: Ledger, hotkey: str) -> None:
     ledger.register(hotkey, 65_535, [PYTHON])
-    passed(ledger, tmp_path, hotkey)
+    passed(ledger, hotkey)
     assert reputation(ledger, hotkey) == {PYTHON: 452_000_000}
     with ledger.queries() as queries:
         assert queries.weights().uids == (65_535,)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from oracle.decimals import published
 from state.chronicle import digest_of
-from state.subnet import Record, written
+from state.subnet import Record
 
 from tallystick.errors import StateError
 from tallystick_state.ledger import Ledger
@@ -59,10 +59,6 @@ def registered(ledger: Ledger, count: int) -> None:
         ledger.register(f"hk-{uid}", 100 - uid, ["workflow"])
 
 
-def fed(ledger: Ledger, folder: Path, *lines: Record) -> None:
-    ledger.import_events(written(folder / "lines.jsonl", lines))
-
-
 def weights(ledger: Ledger) -> Weights:
     with ledger.queries() as queries:
         return queries.weights()
@@ -81,11 +77,9 @@ def test_a_state_has_miners_without_reputation(ledger: Ledger) -> None:
     assert "no miner with a slot has a score above 0" in weights(ledger).reason
 
 
-def test_records_of_any_epoch_are_taken_and_epochs_only_count(
-    ledger: Ledger, tmp_path: Path
-) -> None:
+def test_records_of_any_epoch_are_taken_and_epochs_only_count(ledger: Ledger) -> None:
     registered(ledger, 1)
-    fed(ledger, tmp_path, task(1, "hk-0", 1, epoch=2_147_483_647))
+    ledger.import_events([task(1, "hk-0", 1, epoch=2_147_483_647)])
     with ledger.queries() as queries:
         before = queries.state
     ledger.close_epoch()
@@ -95,14 +89,12 @@ def test_records_of_any_epoch_are_taken_and_epochs_only_count(
     assert weights(ledger).uids == (100,)
 
 
-def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(
-    ledger: Ledger, tmp_path: Path
-) -> None:
+def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(ledger: Ledger) -> None:
     """hk-0: 20 tasks at 0.2 fall out of the window but for one by one; hk-1 always has 0.5."""
     registered(ledger, 2)
     low = [task(n, "hk-0", 0.2) for n in range(20)]
     high = [task(n, "hk-0", 0.8) for n in range(20, 119)]
-    fed(ledger, tmp_path, *high[::-1], *low, task(1, "hk-1", 0.6))
+    ledger.import_events([*high[::-1], *low, task(1, "hk-1", 0.6)])
     ledger.close_epoch()
     other = score("0.6")
 
@@ -118,12 +110,12 @@ def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(
     registered(ledger, 2)
     for uid in range(2, 10):
         ledger.register(f"hk-{uid}", 100 - uid, ["workflow"])
-        fed(ledger, tmp_path, task(500 + uid, f"hk-{uid}", 0.6))
+        ledger.import_events([task(500 + uid, f"hk-{uid}", 0.6)])
     mean = (99 * score("0.8") + score("0.2")) / 100
     total = published(mean) + 9 * other
     assert weights(ledger).weights[-1] == nano(published(mean) / total)[0]
     assert shares(mean)[1] > Fraction(1, 2)
-    fed(ledger, tmp_path, task(900, "hk-0", 0.8))
+    ledger.import_events([task(900, "hk-0", 0.8)])
     total = score("0.8") + 9 * other
     assert weights(ledger).weights[-1] == nano(score("0.8") / total)[0]
 
@@ -134,14 +126,14 @@ def test_order_does_not_matter(tmp_path: Path) -> None:
     for name, order in (("a", 1), ("b", -1)):
         with Ledger.create(str(tmp_path / name), "workflow@1.1.0") as ledger:
             registered(ledger, 3)
-            fed(ledger, tmp_path, *lines[::order])
+            ledger.import_events(lines[::order])
             found.append((digest_of(ledger), weights(ledger)))
     assert found[0] == found[1]
 
 
-def test_there_is_no_emission_no_round_score_and_no_group(ledger: Ledger, tmp_path: Path) -> None:
+def test_there_is_no_emission_no_round_score_and_no_group(ledger: Ledger) -> None:
     registered(ledger, 1)
-    rounds, recorded = ledger.close_round(written(tmp_path / "r.jsonl", [task(3, "hk-0", 1)]))
+    rounds, recorded = ledger.close_round([task(3, "hk-0", 1)])
     assert (recorded.events, rounds[0].round, rounds[0].scores) == (1, 3, {})
     with ledger.queries() as queries, pytest.raises(StateError, match=r"found no \["):
         queries.board("workflow")
