@@ -261,18 +261,6 @@ def test_a_run_that_fails_keeps_the_files_of_the_last_one(scorers: Scorers, tmp_
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
-def test_a_file_that_vanishes_while_it_is_read_is_scored_whole(
-    scorers: Scorers, tmp_path: Path, name: str
-) -> None:
-    source = tmp_path / "records.jsonl"
-    output, receipt = scored(
-        scorers["skills@1.0.0"], tmp_path, name, progress=lambda *_: source.unlink()
-    )
-    assert receipt.counts.records == COUNT
-    assert output.exists()
-
-
 @pytest.mark.parametrize("which", ["records", "output", "rejects"])
 def test_a_name_that_no_file_can_have_is_refused(
     scorers: Scorers, tmp_path: Path, which: str

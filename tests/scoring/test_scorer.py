@@ -1,6 +1,5 @@
 """The API that a validator embeds."""
 
-import inspect
 import json
 import pickle
 import subprocess
@@ -42,13 +41,6 @@ def test_all_names_of_the_package_are_there_and_sorted() -> None:
         _ = tallystick.nothing
 
 
-def test_the_public_api_is_typed() -> None:
-    for name, method in inspect.getmembers(tallystick.Scorer, inspect.isfunction):
-        if not name.startswith("_"):
-            hints = inspect.get_annotations(method)
-            assert "return" in hints, name
-
-
 def test_a_mapping_a_text_and_bytes_score_the_same(scorers: Scorers) -> None:
     scorer, record = scorers["skills@1.0.0"], example(2)
     text = json.dumps(record)
@@ -76,25 +68,6 @@ def test_a_value_of_another_package_is_told_with_its_package(scorers: Scorers) -
     with pytest.raises(tallystick.RecordError) as caught:
         scorers["skills@1.0.0"].score(example(2) | {"consensus": np.bool_(True)})
     assert "a Python numpy.bool" in caught.value.value
-
-
-def test_a_bad_record_raises_with_a_code_a_path_and_an_expectation(scorers: Scorers) -> None:
-    record = example(2)
-    record["submission"]["risk_score"] = "high"
-    with pytest.raises(tallystick.RecordError) as caught:
-        scorers["skills@1.0.0"].score(record)
-    error = caught.value
-    assert (error.code, error.path) == ("wrong-type", "submission.risk_score")
-    assert error.value == '"high"'
-    assert "number" in error.expected
-
-
-def test_many_records_keep_their_order_and_lines(scorers: Scorers) -> None:
-    records = [example(0), {"skill_type": "nothing"}, example(1)]
-    found = list(scorers["skills@1.0.0"].score_many(records))
-    assert [type(f).__name__ for f in found] == ["Result", "Reject", "Result"]
-    numbers = [f.line if isinstance(f, tallystick.Reject) else f.record for f in found]
-    assert numbers == [1, 2, 3]
 
 
 def test_many_records_are_scored_as_they_come(scorers: Scorers) -> None:
@@ -195,14 +168,6 @@ def test_every_processor_gives_the_same_bytes() -> None:
         found[disabled] = run.stdout
     assert len(set(found.values())) == 1, found
     assert found
-
-
-@pytest.mark.parametrize("number", range(7))
-def test_a_batch_of_one_scores_as_the_record_alone(scorers: Scorers, number: int) -> None:
-    line = EXAMPLES.read_bytes().splitlines()[number]
-    assert list(scorers["skills@1.0.0"].score_lines([line]).results()) == [
-        scorers["skills@1.0.0"].score(line)
-    ]
 
 
 def test_the_order_of_the_file_changes_no_byte(tmp_path: Path, scorers: Scorers) -> None:
