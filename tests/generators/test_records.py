@@ -1,7 +1,6 @@
 """Records are scored, or refused for the planted defect, and reach every edge."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -12,7 +11,7 @@ from examples import fast_rows
 from oracle import score
 
 import tallystick
-from generators import SKILL_TYPES, defects, lines, record
+from generators import SKILL_TYPES, defects, record
 
 Record = dict[str, Any]
 
@@ -55,28 +54,6 @@ def scorer_of(skill_type: str) -> tallystick.Scorer:
 def is_unfit(whole: Record, skill_type: str) -> bool:
     (found,) = scorer_of(skill_type).score_many([whole])
     return isinstance(found, tallystick.Reject)
-
-
-def test_equal_seeds_give_equal_bytes() -> None:
-    assert list(lines(7, 40)) == list(lines(7, 40)) != list(lines(8, 40))
-
-
-def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
-    assert list(lines(7, 40))[:10] == list(lines(7, 10))
-
-
-def test_lines_are_one_record_each_of_the_types_asked_for() -> None:
-    written = list(lines(3, 300, ("mcp_server", "workflow")))
-    assert all(line.count(b"\n") == 1 and line.endswith(b"\n") for line in written)
-    types = Counter(json.loads(line)["skill_type"] for line in written)
-    assert set(types) == {"mcp_server", "workflow"}
-    assert types.total() == 300
-
-
-def test_a_line_is_about_a_kilobyte_and_never_over_a_mebibyte() -> None:
-    sizes = sorted(len(line) for line in lines(1, 3000))
-    assert 600 < sizes[len(sizes) // 2] < 1500
-    assert sizes[-1] < 2**20
 
 
 def part(name: str, field: str) -> Callable[[Record], Any]:

@@ -181,16 +181,6 @@ def test_a_folder_whose_name_is_a_link_is_refused(tmp_path: Path) -> None:
 # streams
 
 
-def test_the_name_of_a_stream_is_no_link(folder: Path) -> None:
-    score = ("score", "records.jsonl", *RULES, "-o")
-    assert run(*score, "out.jsonl").status == 0
-    expected = (folder / "out.jsonl").read_bytes()
-    with (folder / "stream").open("w+b") as stream:
-        assert run(*score, f"/dev/fd/{stream.fileno()}").status == 0
-        stream.seek(0)
-        assert stream.read() == expected
-
-
 @pytest.mark.nightly
 def test_the_name_of_a_stream_that_a_shell_has_led_to_a_file_is_no_link(folder: Path) -> None:
     score = ("score", "records.jsonl", *RULES, "-o")

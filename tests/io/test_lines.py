@@ -47,23 +47,6 @@ def test_lines_do_not_depend_on_the_blocks(
     assert (reader.bytes_read, reader.lines_read) == (len(content), len(found))
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"a", [(1, b"a")]),
-        (b"a\n", [(1, b"a")]),
-        (b"\n", [(1, b"")]),
-        (b"a\n\n", [(1, b"a"), (2, b"")]),
-        (b"a\r\nb", [(1, b"a\r"), (2, b"b")]),
-        (b"a\x0bb\x85c", [(1, b"a\x0bb\x85c")]),
-    ],
-)
-def test_a_line_ends_with_a_line_feed_or_the_file(
-    tmp_path: Path, content: bytes, expected: list[tuple[int, bytes]]
-) -> None:
-    assert lines_of(written(tmp_path, content)) == expected
-
-
 def test_a_line_of_any_length_is_held_within_the_limit(tmp_path: Path) -> None:
     path = written(tmp_path, b"first\n" + b"x" * 5_000_000 + b"\nlast\n")
     found = lines_of(path)

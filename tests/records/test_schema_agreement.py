@@ -1,10 +1,9 @@
 """The typed decoder, jsonschema-rs and jsonschema agree on which records there are."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 
-import attrs
 import pytest
 from examples import fast_rows
 from records.judges import Json, disagreements, judges_of
@@ -14,7 +13,6 @@ from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import installed
-from tallystick.records.decoding import Decoder
 from tallystick.records.schema import load_schema
 from tallystick_conformance.testing.random_records import RandomRecords
 
@@ -113,54 +111,3 @@ def test_everyone_agrees_on_maps_with_keys_that_are_no_names(key: str) -> None:
     checks = [{**record["checks"], "actual_retries": {key: value}} for value in (0, 1, -1, "x")]
     spent = [{**record, "checks": each} for each in checks]
     assert list(disagreements(asked, map(text_of, plans + spent))) == []
-
-
-@pytest.mark.nightly
-def test_mutations_lead_to_good_and_to_bad_records() -> None:
-    never_good = {"not-finite", "as-text", "a-half-more", "huge", "deep"}
-    never_bad = {"as-decimal", "another-spelling"}
-    wanted = {(name, True) for name in MUTATIONS.keys() - never_good}
-    wanted |= {(name, False) for name in MUTATIONS.keys() - never_bad}
-    wanted -= {("many-errors", True), ("odd-key", True), ("twice-good-last", False)}  # rare
-    found = set[tuple[str, bool]]()
-    of_each = zip(*(_verdicts(skill_type) for skill_type in reversed(TYPES)), strict=False)
-    for several in of_each:
-        found |= set(several)
-        if found >= wanted:
-            break
-    assert wanted - found == set()
-    assert {name for name, verdict in found if verdict} & never_good == set()
-    assert {name for name, verdict in found if not verdict} & never_bad == set()
-
-
-def _verdicts(skill_type: str) -> Iterator[tuple[str, bool]]:
-    for name, text in lines_of(skill_type, 6 * FEW, seed=1):
-        yield name, judges_of(skill_type).expected(text.encode())
-
-
-LOOSER: list[tuple[str, Callable[[Json], object]]] = [
-    ("by-an-ulp", lambda s: s["$defs"]["record-1.unit"].update(maximum=1.0000000000000002)),
-    ("drop", lambda s: s["required"].remove("round")),
-    ("extra", lambda s: s["properties"]["task"].update(additionalProperties=True)),
-    ("many", lambda s: s["$defs"]["record-1.findings"].update(maxItems=1001)),
-    ("length", lambda s: s["$defs"]["record-1.hotkey"].update(maxLength=65)),
-    ("word", lambda s: s["$defs"]["record-1.verdict"]["enum"].append("allow")),
-    ("null", lambda s: s["$defs"]["record-1.rule"]["properties"].update(action={})),
-]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("mutation", "loosen"), LOOSER, ids=[name for name, _ in LOOSER])
-def test_a_schema_that_accepts_more_than_the_shipped_one_is_noticed(
-    mutation: str, loosen: Callable[[Json], object]
-) -> None:
-    loose = json.loads(json.dumps(SCHEMAS["mcp_server"]))
-    loosen(loose)
-    asked = attrs.evolve(judges_of("mcp_server"), decoder=Decoder({"mcp_server": loose}))
-    make, random = RandomRecords(SCHEMAS["mcp_server"]), Random(mutation)
-    texts = (
-        text
-        for seed in range(3000)
-        if (text := mutated(make.record(Draw.of(seed)), mutation, random)) is not None
-    )
-    assert next(disagreements(asked, texts))

@@ -259,13 +259,6 @@ def test_facts_of_other_schemas_in_a_folder_are_named(
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_facts_are_not_taken_of_facts(facts: Path, tmp_path: Path) -> None:
-    output = tmp_path / "again.parquet"
-    said = message_of(run("facts", facts, "-o", output))
-    assert said.startswith(f"{facts}: found facts alone, expected records")
-    assert list(tmp_path.iterdir()) == [facts]
-
-
 #: As in the tests of the command: a process tells its own peak.
 MEASURED = """
 import sys

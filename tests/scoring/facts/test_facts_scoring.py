@@ -5,7 +5,6 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from examples import fast_rows
 from generators import SKILL_TYPES, lines, record
@@ -118,31 +117,6 @@ def test_pinned_snapshots_count(
     assert found.snapshots == expected.snapshots
     assert found.snapshots
     assert list(found.results()) != list(Scoring(scorer).facts(facts).results())
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("rule_set", RULE_SETS)
-@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
-def test_one_facts_file_scores_to_the_same_results_under_every_rule_set(
-    scorers: dict[str, tallystick.Scorer],
-    history: list[bytes],
-    tmp_path: Path,
-    rule_set: str,
-    name: str,
-) -> None:
-    source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
-    source.write_bytes(b"\n".join(history) + b"\n")
-    extract_file(source, facts, installed())
-    ours, theirs = tmp_path / f"a.{name}", tmp_path / f"b.{name}"
-    from_facts = scorers[rule_set].score_file(facts, ours)
-    from_records = scorers[rule_set].score_file(source, theirs)
-    assert from_facts.counts.scored == from_records.counts.scored
-    assert from_facts.counts.missed == from_records.counts.missed
-    assert from_facts.counts.scored
-    if name.endswith(".parquet"):  # row groups end where batches do
-        assert pq.read_table(ours).equals(pq.read_table(theirs))
-    else:
-        assert ours.read_bytes() == theirs.read_bytes()
 
 
 @pytest.mark.parametrize("rule_set", fast_rows(["skills@1.1.0", "workflow@1.1.0"], 1))
