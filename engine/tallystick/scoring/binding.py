@@ -13,7 +13,6 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from pathlib import Path
 
 import attrs
 
@@ -74,8 +73,6 @@ _SECTIONS: Mapping[Role, KeyPath] = {
 _INT64 = 1 << 63
 _TYPES = 1 << 7
 """Maximum number of bound types that are remembered: those of some dozen different rule sets."""
-_FACTS = 1 << 12
-"""Maximum number of ranges of facts that are remembered: those of some hundred skill types."""
 
 
 def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundType]:
@@ -335,11 +332,11 @@ class _Binding:
 
     def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
         """The facts of some trees, each once, with their ranges."""
+        schema = load_schema(self.skill_type.schema)
         with self._placed(path, name):
             for digest, fact in facts_in(*trees).items():
                 if digest not in self.domains:
-                    key = _FactKey(self.skill_type.schema, digest, fact)
-                    self.domains[digest] = _domain(key)
+                    self.domains[digest] = narrow(fact, domain_of(fact, schema))
                     self.facts.append(fact)
 
     @contextmanager
@@ -470,21 +467,6 @@ def _given(name: str, role: Role, domain: Domain) -> Value:
     """Return a value of a range that reads no other."""
     tree = published(name)
     return Value(name, role, (), tree, compile_tree(tree, {}, {name: domain}))
-
-
-@attrs.frozen
-class _FactKey:
-    """A fact of the records of one schema."""
-
-    schema: Path
-    digest: str
-    fact: Node = attrs.field(eq=False)
-
-
-@lru_cache(maxsize=_FACTS)
-def _domain(key: _FactKey) -> Domain:
-    """The range of a fact; remembered, as candidates of a back-test ask for the same ones."""
-    return narrow(key.fact, domain_of(key.fact, load_schema(key.schema)))
 
 
 def narrow(fact: Node, domain: Domain) -> Domain:
