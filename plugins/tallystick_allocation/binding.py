@@ -16,7 +16,7 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
-from tallystick.scoring.computation import named, needed, ranges, unread
+from tallystick.scoring.computation import needed
 from tallystick_allocation.column import Values
 from tallystick_allocation.population import MINER, ROUND
 from tallystick_allocation.rules import ALLOCATION
@@ -59,7 +59,15 @@ class BoundAllocation:
     @cached_property
     def ranges(self) -> Mapping[str, Range]:
         """The range of each step by its name, where the allocation is proved."""
-        return {step.name: result for step, result in ranges(self.steps).items()}
+        return self.ranges_with({})
+
+    def ranges_with(self, known: Mapping[BoundStep, Range]) -> dict[str, Range]:
+        """Return the range of each step by its name, where those of some steps are known."""
+        ranges = dict(known)
+        for step in self.steps:
+            if step not in ranges:
+                ranges[step] = step.range_of(ranges)
+        return {step.name: own for step, own in ranges.items()}
 
     @property
     def carried(self) -> tuple[BoundStep, ...]:
@@ -100,7 +108,7 @@ class BoundAllocation:
         Raises:
             AllocationError: there is none.
         """
-        step = named(self.steps, name)
+        step = next((step for step in self.steps if step.name == name), None)
         if step is None:
             raise unknown_step(name, [step.name for step in self.steps])
         return step
@@ -161,7 +169,8 @@ class BoundAllocation:
     @property
     def unread(self) -> tuple[BoundStep, ...]:
         """The steps that no other step reads; the weight is one."""
-        return unread(self.steps)
+        read = {step for reader in self.steps for step in reader.inputs}
+        return tuple(step for step in self.steps if step not in read)
 
 
 def unknown_step(name: str, known: Iterable[str]) -> AllocationError:

@@ -19,6 +19,8 @@ from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import is_possible, lower
 from tallystick.formula.tree import Node, leaves, published
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.compiled import compile_tree
 
 _PATIENCE = 12
 """Cuts in a row that narrow nothing, after which no further box is cut."""
@@ -27,6 +29,8 @@ _WIDE = 4
 MOST = Fraction(10**40)
 """More than a formula can be, whose published values have 64 bits."""
 
+Range = tuple[int, int]
+"""The smallest and the largest value, in nano."""
 Box = Mapping[str, Domain]
 """A range for each fact and each published value, by digest and by name."""
 
@@ -211,3 +215,14 @@ def _halves(box: Box, whole: Box) -> list[Box]:
     low, high = box[name].low, box[name].high
     middle = isqrt(low * high) if 0 < _WIDE * low < high else (low + high) // 2
     return [{**box, name: half} for half in box[name].cut(middle)]
+
+
+def composite_range(bound: BoundType, given: Mapping[str, Range]) -> Range:
+    """Return the range of the composite before its gates, where some axes have given ranges."""
+    composite = bound.composite
+    domains = {
+        axis.name: Domain(*given[axis.name]) if axis.name in given else axis.domain
+        for axis in composite.inputs
+    }
+    domain = compile_tree(composite.tree, {}, domains).program.domain
+    return domain.low, domain.high

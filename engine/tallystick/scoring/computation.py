@@ -1,29 +1,26 @@
 """Named values: what a rule set computes, as an ordered list in which each reads earlier ones only.
 
 The scores of a record (`value`), the components of a group and the steps of an allocation are such
-lists, and their entries kinds of `NamedValue`. Order, needs, ranges and digests follow from the
-list alone, so a further kind of value has them as soon as it is written. A tool that does not know
-a kind says so with `NotAnalysed`.
+lists, and their entries kinds of `NamedValue`. Order, needs and digests follow from the list alone,
+so a further kind of value has them as soon as it is written. A tool that does not know a kind says
+so with `NotAnalysed`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import FormulaError
 
-R = TypeVar("R")
-"""A range: the smallest and the largest value, in the unit of the list."""
 
-
-class NamedValue(ABC, Generic[R]):
+class NamedValue(ABC):
     """A named value: an operation on earlier values of its list.
 
     Attributes:
@@ -39,7 +36,7 @@ class NamedValue(ABC, Generic[R]):
             """The name under which it is published and read."""
 
         @property
-        def inputs(self) -> tuple[NamedValue[R], ...]:
+        def inputs(self) -> tuple[NamedValue, ...]:
             """The earlier values that it reads."""
 
     @property
@@ -57,12 +54,8 @@ class NamedValue(ABC, Generic[R]):
         """The identity of what is computed: of the operation and of all that it reads."""
         return digest([self.operation, {value.name: value.digest for value in self.inputs}])
 
-    @abstractmethod
-    def range_of(self, ranges: Mapping[Any, R], /) -> R:
-        """Return the range of the value from the range of each input."""
 
-
-V = TypeVar("V", bound=NamedValue[Any])
+V = TypeVar("V", bound=NamedValue)
 
 
 @attrs.frozen
@@ -83,11 +76,6 @@ class NotAnalysed:
     kind: str
     tool: str
     reason: str
-
-    @classmethod
-    def of(cls, value: NamedValue[Any], tool: str, reason: str) -> NotAnalysed:
-        """Return the statement about a value."""
-        return cls(value.name, value.kind, tool, reason)
 
     def __str__(self) -> str:
         return f"not analysed: {self.value} ({self.kind}): {self.reason}"
@@ -115,11 +103,6 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
     return [name for name in order if name in reads]
 
 
-def named(values: Iterable[V], name: str) -> V | None:
-    """Return the value of a name; None without one."""
-    return next((value for value in values if value.name == name), None)
-
-
 def needed(values: Iterable[V], sinks: Iterable[V], known: Collection[str] = ()) -> tuple[V, ...]:
     """Return some values and those that they read, in the order of their list.
 
@@ -128,31 +111,11 @@ def needed(values: Iterable[V], sinks: Iterable[V], known: Collection[str] = ())
         sinks: the values that are asked for.
         known: the names of values that are known; they and what they alone read is left out.
     """
-    pending: list[NamedValue[Any]] = [value for value in sinks if value.name not in known]
-    wanted = set[NamedValue[Any]]()
+    pending: list[NamedValue] = [value for value in sinks if value.name not in known]
+    wanted = set[NamedValue]()
     while pending:
         value = pending.pop()
         if value not in wanted:
             wanted.add(value)
             pending += (read for read in value.inputs if read.name not in known)
     return tuple(value for value in values if value in wanted)
-
-
-def ranges(values: Iterable[NamedValue[R]], known: Mapping[Any, R] | None = None) -> dict[Any, R]:
-    """Return the range of each value of a list.
-
-    Args:
-        values: the list.
-        known: ranges that are not computed; others than of the list stay with them.
-    """
-    result = {} if known is None else dict(known)
-    for value in values:
-        if value not in result:
-            result[value] = value.range_of(result)
-    return result
-
-
-def unread(values: Sequence[V]) -> tuple[V, ...]:
-    """Return the values that no other value of their list reads."""
-    read = {value for reader in values for value in reader.inputs}
-    return tuple(value for value in values if value not in read)

@@ -44,12 +44,10 @@ Role = Literal[
 ]
 """The role of a value in its list; a type may have several of one role, each with its name."""
 _NAMED_FIELDS = frozenset({"axis", "measure", "factor"})
-Range = tuple[int, int]
-"""The smallest and the largest, in nano."""
 
 
 @attrs.frozen(eq=False, slots=False)
-class Value(NamedValue[Range]):
+class Value(NamedValue):
     """A named value of a record. What it publishes is nano; a tier is its position, from 0.
 
     Attributes:
@@ -175,19 +173,6 @@ class Value(NamedValue[Range]):
         """Return the error with the names of the value and of its formula."""
         formula = self.role if self.formula is None else self.formula.name
         return UndecidedError(str(error), value=self.name, formula=formula)
-
-    def range_of(self, ranges: Mapping[Value, Range], /) -> Range:
-        """Return its range from those of its inputs; of one that is missing the domain counts."""
-        program = self.compiled.program
-        # what is known of facts together is in the proof alone
-        if self.inputs and not leaves(self.tree, "fact"):
-            domains = {
-                value.name: Domain(*ranges[value]) if value in ranges else value.domain
-                for value in self.inputs
-            }
-            program = compile_tree(self.tree, {}, domains).program
-        low, high = publish(program.low), publish(program.high)
-        return (low, high) if self.applies is None else (min(low, NANO), max(high, NANO))
 
     def lines(self) -> list[str]:
         """Return the lines that show it in the text of a rule set."""

@@ -17,7 +17,6 @@ import attrs
 
 from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.computation import ranges
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.proofs import value_ranges_of
 from tallystick_allocation.steps.collect import Collect
@@ -95,7 +94,7 @@ def ranges_of_steps(bound: BoundAllocation, rules: BoundRules) -> dict[str, Rang
         if isinstance(step.rules, Collect)
     }
     known = {step: values for step, values in own.items() if values is not None}
-    return {step.name: values for step, values in ranges(bound.steps, known).items()}
+    return bound.ranges_with(known)
 
 
 def _weighted(step: Collect, types: tuple[TypeRanges, ...]) -> Range | None:

@@ -424,7 +424,7 @@ class Surroundings:
 
 
 @attrs.frozen(eq=False, slots=False)
-class BoundStep(NamedValue[Range]):
+class BoundStep(NamedValue):
     """A step that is bound to the earlier ones that it reads: a pure, exact function of them.
 
     Attributes:
@@ -516,8 +516,8 @@ class BoundStep(NamedValue[Range]):
         """The values of records that it collects."""
         return self.rules.collected(self)
 
-    def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
-        """Return the range of its values."""
+    def range_of(self, ranges: Mapping[BoundStep, Range]) -> Range:
+        """Return the range of its values from those of its inputs."""
         return self.rules.range_of(self, [ranges[read] for read in self.inputs])
 
     def by_group(self, column: Callable[[str], Column]) -> Values:

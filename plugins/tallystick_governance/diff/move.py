@@ -31,7 +31,7 @@ from tallystick.scoring.value import Value
 from tallystick_governance.diff.formula_difference import MOST_CUTS, difference_of, meetings_of
 from tallystick_governance.diff.geometric_mean import moved, reweighted
 from tallystick_governance.diff.outcome import Direction, joined
-from tallystick_governance.ranges import ONE, ZERO, InputRanges, Interval, hull
+from tallystick_governance.ranges import ONE, ZERO, InputRanges, Interval, composite_range, hull
 
 ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
 """Thresholds in nano by name, under old rules and under new ones."""
@@ -456,15 +456,14 @@ def _closed(gates: Iterable[Gate]) -> Interval | None:
 
 def _composite_range(bound: BoundType, axis: str, low: int, high: int) -> Interval:
     """Return the range of a composite while one axis is in a range, in nano."""
-    composite = bound.composite
     if bound.mean is None:
-        return range_of(composite)
-    ranges = {value: (value.domain.low, value.domain.high) for value in composite.inputs}
-    for value in composite.inputs:
-        if value.name == axis:
-            ends = ranges[value]
-            ranges[value] = max(low, ends[0]), max(min(high, ends[1]), ends[0])
-    least, most = composite.range_of(ranges)
+        return range_of(bound.composite)
+    given = {
+        read.name: (max(low, read.domain.low), max(min(high, read.domain.high), read.domain.low))
+        for read in bound.composite.inputs
+        if read.name == axis
+    }
+    least, most = composite_range(bound, given)
     return Interval(Fraction(least, NANO), Fraction(most, NANO))
 
 

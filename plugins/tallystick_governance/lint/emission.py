@@ -25,7 +25,8 @@ from tallystick.scoring.value import Value
 from tallystick_allocation.population import EMISSION
 from tallystick_allocation.rules import placed_steps, round_score
 from tallystick_allocation.steps.share import CapStep
-from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
+from tallystick_governance.lint.type_probe import MOST
+from tallystick_governance.ranges import composite_range
 
 BOUND = NANO
 """Largest factor or emission that is no finding, in nano."""
@@ -166,7 +167,7 @@ def _most(bound: BoundType, emission: Value) -> _Most:
 def _options(bound: BoundType, value: Value) -> set[int]:
     """Return the values of a term that are tried: all of them where they are few, else the ends."""
     if value is bound.quality:
-        return {composite_range(bound, {})[0], highest_quality(bound)}
+        return {composite_range(bound, {})[0], bound.quality.domain.high}
     arms = value.compiled.program.arms
     ends = {value.domain.low, value.domain.high}
     if any(not is_constant(part) for p in arms for part in (p.numerator, p.denominator)):

@@ -12,7 +12,8 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.lint import check
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.type_probe import Values, composite_range, values_of
+from tallystick_governance.lint.type_probe import Values, values_of
+from tallystick_governance.ranges import composite_range
 
 
 @check("gate-never-binds", "warning")

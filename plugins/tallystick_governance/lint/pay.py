@@ -26,7 +26,8 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import derive
 from tallystick_governance.lint.answers import Trial, trials
 from tallystick_governance.lint.gates import can_change
-from tallystick_governance.lint.type_probe import composite_range, values_of
+from tallystick_governance.lint.type_probe import values_of
+from tallystick_governance.ranges import composite_range
 
 _FALL = Fraction(1, 10)
 """Least fall of a weight to half or less that is a finding."""

@@ -22,7 +22,6 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import Tiers
-from tallystick_governance.lint.type_probe import highest_quality
 from tallystick_state.sections.epochs import EPOCHS
 
 _ALMOST = 50
@@ -44,7 +43,7 @@ def _tier_unreachable(scorer: Scorer) -> Iterator[Finding]:
     """
     types = defaultdict[tuple[str, int, int, Severity], list[str]](list)
     for bound, tiers in _tiered(scorer):
-        highest = highest_quality(bound)
+        highest = bound.quality.domain.high
         for name in tiers.cuts:
             first = _first(_above(tiers, name, highest))
             if first is None:
@@ -101,7 +100,7 @@ def _tier_for_the_perfect(scorer: Scorer) -> Iterator[Finding]:
     types = defaultdict[str, dict[str, int]](dict)
     every: Tiers | None = None
     for bound, tiers in _tiered(scorer):
-        every, highest = tiers, highest_quality(bound)
+        every, highest = tiers, bound.quality.domain.high
         for name in tiers.cuts:
             if highest - highest // _ALMOST <= bound.seeds[name] <= highest:
                 types[name][bound.name] = bound.seeds[name]

@@ -20,10 +20,11 @@ from tallystick.formula.facts import path_of, reader_of, scale_of
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, facts_in, leaves, names
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.computation import needed, ranges
+from tallystick.scoring.computation import needed
 from tallystick.scoring.scores import walk
-from tallystick.scoring.value import Range, Value
+from tallystick.scoring.value import Value
 from tallystick_conformance.testing.fact_conditions import FactConditions
+from tallystick_governance.ranges import Range
 
 MOST = 1 << 12
 """Maximum number of combinations of facts that are tried one by one; beyond it the range."""
@@ -134,22 +135,6 @@ def values_of(bound: BoundType, axis: Value) -> Values:
     results = {axis.compiled.nano(integers, {}) for integers in _combinations(bound, facts)}
     listed = tuple(sorted(results))
     return Values(listed[0], listed[-1], listed) if listed else Values(domain.low, domain.high, ())
-
-
-def composite_range(bound: BoundType, given: Mapping[str, Range]) -> Range:
-    """Return the range of the composite before its gates, where some axes have given ranges."""
-    of_axes: dict[Value, Range] = {
-        axis: given.get(axis.name, (axis.domain.low, axis.domain.high))
-        for axis in bound.of_role("axis")
-    }
-    return ranges(needed(bound.values, [bound.composite]), of_axes)[bound.composite]
-
-
-def highest_quality(bound: BoundType) -> int:
-    """Return the largest composite after its gates, in nano."""
-    of_axes = {axis: (axis.domain.low, axis.domain.high) for axis in bound.of_role("axis")}
-    highest: int = ranges(needed(bound.values, [bound.quality]), of_axes)[bound.quality][1]
-    return highest
 
 
 def _combinations(bound: BoundType, facts: Sequence[Node]) -> Iterator[Facts]:

@@ -12,7 +12,8 @@ from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType, reads_answer
 from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of
+from tallystick_governance.lint.type_probe import TypeProbe, values_of
+from tallystick_governance.ranges import composite_range
 
 _TASKS = 256
 """Maximum number of different tasks that are tried."""
