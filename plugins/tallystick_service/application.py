@@ -268,32 +268,27 @@ def _check_value(parameter: Parameter, value: str | None) -> None:
 
 def _bad_value(found: str, expected: str) -> RefusedQuestionError:
     remedy = "see /api/v1/openapi.json"
-    return RefusedQuestionError(HTTPStatus.BAD_REQUEST, "bad-parameter", found, expected, remedy)
+    return RefusedQuestionError("bad-parameter", found, expected, remedy)
 
 
 def _refused(error: TallystickError) -> RefusedQuestionError:
     """Return the refusal of a question that the state, or its rules, have no answer to."""
-    text = masked(str(error))
-    found, expected, remedy = parts_of(text)
-    is_broken = isinstance(error, StoreError)
-    status = HTTPStatus.SERVICE_UNAVAILABLE if is_broken else HTTPStatus.NOT_FOUND
-    code = "no-state" if is_broken else getattr(error, "code", "") or "not-there"
-    if is_broken:
+    if isinstance(error, StoreError):
         # where the store is, is nobody's business
-        found, expected, remedy = "a state that cannot be read", "one", "ask the operator"
-    if not isinstance(error, StateError | StoreError):
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return RefusedQuestionError(status, code, found, expected, remedy or "see /api/v1/openapi.json")
+        found, expected = "a state that cannot be read", "one"
+        return RefusedQuestionError("no-state", found, expected, "ask the operator")
+    found, expected, remedy = parts_of(masked(str(error)))
+    code = getattr(error, "code", "") or "not-there"
+    is_of_state = isinstance(error, StateError)
+    status = HTTPStatus.NOT_FOUND if is_of_state else HTTPStatus.UNPROCESSABLE_ENTITY
+    remedy = remedy or "see /api/v1/openapi.json"
+    return RefusedQuestionError(code, found, expected, remedy, status=status)
 
 
 def not_there(path: str) -> RefusedQuestionError:
     """Return the refusal of an address that the service does not have."""
     return RefusedQuestionError(
-        HTTPStatus.NOT_FOUND,
-        "no-such-address",
-        f"the path {path[:100]}",
-        "one of the service",
-        "see /",
+        "no-such-address", f"the path {path[:100]}", "one of the service", "see /"
     )
 
 
@@ -301,7 +296,6 @@ async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any: 
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "GET")
         refused = RefusedQuestionError(
-            error.status_code,
             "other-method",
             f"the method {request.method[:20]}",
             allowed,
@@ -321,7 +315,6 @@ async def _unread(site: Site, request: Request, error: StoreError) -> Any:  # no
 async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noqa: ANN401, ARG001
     """Return the answer to a question on which the service itself fails; the server logs why."""
     refused = RefusedQuestionError(
-        HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal-error",
         "a question on which the service itself fails",
         "an answer",

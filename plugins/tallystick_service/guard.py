@@ -11,7 +11,7 @@ import asyncio
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -96,8 +96,7 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         origins = self._origins_at(scope.get("server"))
-        host = check_host(headers.getlist("host"), origins.hosts)
-        check_port(host, origins)
+        check_host(headers.getlist("host"), origins)
         check_head(scope["headers"])
         scope["path"] = check_path(scope.get("raw_path", b""))
         client = scope.get("client")
@@ -107,7 +106,6 @@ class Guard:
         if wait > 0:
             seconds = max(1, ceil(wait))
             raise RefusedQuestionError(
-                HTTPStatus.TOO_MANY_REQUESTS,
                 "too-many-requests",
                 "more requests than one client may send",
                 f"at most {self._settings.rate:g} a second",
@@ -145,7 +143,6 @@ class Guard:
                 return await _whole(receive, most)
         except TimeoutError:
             raise RefusedQuestionError(
-                HTTPStatus.REQUEST_TIMEOUT,
                 "slow-request",
                 "a body that does not end",
                 f"all of it within {self._settings.seconds:g} s",
@@ -175,13 +172,7 @@ async def _whole(receive: Receive, most: int) -> bytes | None:
 
 
 def _too_large(most: int) -> RefusedQuestionError:
-    return RefusedQuestionError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "too-large",
-        "a larger body",
-        f"at most {most} bytes",
-        "send less",
-    )
+    return RefusedQuestionError("too-large", "a larger body", f"at most {most} bytes", "send less")
 
 
 def _received(body: bytes, receive: Receive) -> Receive:
@@ -206,60 +197,33 @@ def check_head(headers: Iterable[tuple[bytes, bytes]]) -> None:
         size += len(name) + len(value)
     if size > LARGEST_HEAD:
         raise RefusedQuestionError(
-            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-            "large-head",
-            f"headers of {size} bytes",
-            f"at most {LARGEST_HEAD}",
-            "send fewer",
+            "large-head", f"headers of {size} bytes", f"at most {LARGEST_HEAD}", "send fewer"
         )
     # a proxy before us might take the other one, and the rest for a request of somebody else
     if b"transfer-encoding" in names and b"content-length" in names:
         raise RefusedQuestionError(
-            HTTPStatus.BAD_REQUEST,
-            "two-lengths",
-            "Content-Length beside Transfer-Encoding",
-            "one of them",
-            "send one",
+            "two-lengths", "Content-Length beside Transfer-Encoding", "one of them", "send one"
         )
 
 
-def check_host(values: list[str], hosts: Collection[str]) -> str:
-    """Return the host that a request names, with its port.
+def check_host(values: list[str], origins: Origins) -> None:
+    """Refuse a request that names no host, several, or one with a port that is not ours.
 
     Raises:
-        RefusedQuestionError: it names none, several, or one that is not ours.
+        RefusedQuestionError: it does.
     """
     match = _HOST.fullmatch(values[0]) if len(values) == 1 else None
-    if match is None or match[1].lower().rstrip(".") not in hosts:
-        raise RefusedQuestionError(
-            HTTPStatus.MISDIRECTED_REQUEST,
-            "other-host",
-            f"the host {', '.join(values)[:100]}" if values else "no host",
-            f"one of {', '.join(sorted(hosts))}",
-            "have the service allow it: tallystick serve --allow-host NAME",
-        )
-    return values[0].lower()
-
-
-def check_port(host: str, origins: Origins) -> None:
-    """Refuse a host with a port by which the service is not asked.
-
-    Args:
-        host: which `check_host` returns.
-        origins: of the service.
-
-    Raises:
-        RefusedQuestionError: it has one.
-    """
-    match = _HOST.fullmatch(host)
-    if match is None or not origins.has_port(match[1], match[2] or ""):
-        raise RefusedQuestionError(
-            HTTPStatus.MISDIRECTED_REQUEST,
-            "other-host",
-            f"the host {host[:100]}",
-            f"the port {origins.port}",
-            "have the service allow it: tallystick serve --allow-host NAME:PORT, or --origin",
-        )
+    if match is None or match[1].lower().rstrip(".") not in origins.hosts:
+        found = f"the host {', '.join(values)[:100]}" if values else "no host"
+        expected = f"one of {', '.join(sorted(origins.hosts))}"
+        allow = "--allow-host NAME"
+    elif origins.has_port(match[1], match[2] or ""):
+        return
+    else:
+        found, expected = f"the host {values[0].lower()[:100]}", f"the port {origins.port}"
+        allow = "--allow-host NAME:PORT, or --origin"
+    remedy = f"have the service allow it: tallystick serve {allow}"
+    raise RefusedQuestionError("other-host", found, expected, remedy)
 
 
 def check_path(raw: bytes) -> str:
@@ -278,7 +242,6 @@ def check_path(raw: bytes) -> str:
         is_sound = all(map(_is_part, parts[:-1])) and (not parts[-1] or _is_part(parts[-1]))
     if not is_sound:
         raise RefusedQuestionError(
-            HTTPStatus.BAD_REQUEST,
             "bad-path",
             f"the path {path[:100]}",
             "parts of text in UTF-8, percent-encoded, without empty ones and dots",

@@ -6,7 +6,6 @@ No other plugin is imported, whatever a request names.
 from __future__ import annotations
 
 from functools import lru_cache
-from http import HTTPStatus
 
 from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import Registry, united
@@ -40,7 +39,6 @@ def rules_named(in_force: RulesInForce, name: str) -> StateRules:
             return rules
     references = ", ".join(dict.fromkeys(rules.rule_set.reference for rules in known.values()))
     raise RefusedQuestionError(
-        HTTPStatus.NOT_FOUND,
         "no-such-rule-set",
         f"the rule set {name[:80]}",
         f"a digest, or one of {references}",

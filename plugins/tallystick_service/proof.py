@@ -9,7 +9,6 @@ import ipaddress
 import re
 import time
 from collections.abc import Collection, Mapping
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
@@ -171,7 +170,6 @@ def _operator(scheme: str, text: str, request: Request, settings: Settings) -> V
 def ask_operator(found: str) -> RefusedQuestionError:
     """Return the refusal that has a browser ask for the operator's secret."""
     return RefusedQuestionError(
-        HTTPStatus.UNAUTHORIZED,
         "not-the-operator",
         found,
         "the secret that tallystick serve --operator prints, on the same machine",
@@ -189,7 +187,6 @@ def _is_loopback(host: str) -> bool:
 
 def _bad(found: str, expected: str, remedy: str = "") -> RefusedQuestionError:
     return RefusedQuestionError(
-        HTTPStatus.UNAUTHORIZED,
         "bad-proof",
         found,
         expected,

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from http import HTTPStatus
 from typing import Protocol
 
 from anyio import to_thread
@@ -80,7 +79,7 @@ class ScoringProcesses:
             RefusedQuestionError: too many wait, or it takes too long or too much memory.
         """
         if self._asked >= _WAITING:
-            raise _failed(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "many records that wait", "few")
+            raise _failed("busy", "many records that wait", "few")
         self._asked += 1
         try:
             async with self._turn:
@@ -98,7 +97,6 @@ class ScoringProcesses:
         except TimeoutError:
             worker.end()
             raise _failed(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
                 "too-slow",
                 "a record that takes longer to score",
                 f"one that takes at most {seconds:g} s",
@@ -106,7 +104,6 @@ class ScoringProcesses:
         except (WorkerEndedError, MemoryError):
             worker.end()
             raise _failed(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
                 "too-large-to-score",
                 "a record whose scoring ends its process",
                 f"one that takes at most {self._settings.scoring_bytes >> 20} MiB",
@@ -126,5 +123,5 @@ class ScoringProcesses:
             self._free.pop().end()
 
 
-def _failed(status: int, code: str, found: str, expected: str) -> RefusedQuestionError:
-    return RefusedQuestionError(status, code, found, expected, "send a smaller record, or later")
+def _failed(code: str, found: str, expected: str) -> RefusedQuestionError:
+    return RefusedQuestionError(code, found, expected, "send a smaller record, or later")

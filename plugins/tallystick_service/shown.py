@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
-from http import HTTPStatus
 
 from tallystick.numbers.nano import to_decimals
 from tallystick_service.access import condition, has_public_boards, own_values
@@ -77,7 +76,6 @@ def board_of(question: Question, skill_type: str) -> tuple[int, list[Standing], 
     types = skill_types(question)
     if skill_type not in types:
         raise RefusedQuestionError(
-            HTTPStatus.NOT_FOUND,
             "no-such-type",
             f"the skill type {skill_type[:60]}",
             f"one of {', '.join(types)}",
@@ -93,7 +91,6 @@ def board_of(question: Question, skill_type: str) -> tuple[int, list[Standing], 
 def not_shown(what: str) -> RefusedQuestionError:
     """Return the refusal of what the rules do not show the asker."""
     return RefusedQuestionError(
-        HTTPStatus.FORBIDDEN,
         "not-shown",
         f"a question for {what}",
         "what the rule set shows the asker",
@@ -104,7 +101,6 @@ def not_shown(what: str) -> RefusedQuestionError:
 def unknown_miner(hotkey: str) -> RefusedQuestionError:
     """Return the refusal of a miner that is not there, or not shown: the two look the same."""
     return RefusedQuestionError(
-        HTTPStatus.NOT_FOUND,
         "no-such-miner",
         f"the hotkey {hotkey[:64]}",
         "a miner that the asker sees",

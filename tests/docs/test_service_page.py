@@ -30,7 +30,7 @@ def test_every_address_is_on_the_page() -> None:
 
 
 def test_every_code_is_on_the_page() -> None:
-    assert cells(API, "Refusals") == [[f"`{code}`", text] for code, text in CODES.items()]
+    assert cells(API, "Refusals") == [[f"`{code}`", text] for code, (_, text) in CODES.items()]
 
 
 def test_the_limits_are_those_of_the_settings() -> None:

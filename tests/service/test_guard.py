@@ -18,6 +18,7 @@ from starlette.routing import Route
 from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.clients import client_of
 from tallystick_service.guard import SECURITY_HEADERS, Buckets, check_host, check_path
+from tallystick_service.origins import Origins
 from tallystick_service.settings import MIB, Settings
 
 
@@ -399,13 +400,15 @@ def test_a_path_that_is_let_by_has_one_reading(raw: bytes) -> None:
     assert all(parts[:-1])
 
 
-@given(st.text(max_size=40))
+@given(st.text(max_size=40) | st.from_regex(r"(?i)localhost\.?(:[0-9]{0,5})?", fullmatch=True))
 def test_a_host_that_is_let_by_is_ours(host: str) -> None:
     try:
-        found = check_host([host], {"localhost"})
+        check_host([host], Origins(Settings(hosts=("localhost",)), 80))
     except RefusedQuestionError:
         return
-    assert found.partition(":")[0].rstrip(".") == "localhost"
+    name, _, port = host.lower().partition(":")
+    assert name.rstrip(".") == "localhost"
+    assert not port or int(port) == 80
 
 
 def test_routes_of_others_are_guarded_too(state: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from http import HTTPStatus
 from typing import Any, cast
 
 from tallystick.json_values import JsonObject, json_value
@@ -77,7 +76,7 @@ def epoch_view(question: Question, number: int) -> JsonObject:
 def no_epoch(number: int, expected: str) -> RefusedQuestionError:
     """Return the refusal of an epoch that has not begun, or is not closed."""
     return RefusedQuestionError(
-        HTTPStatus.NOT_FOUND, "no-such-epoch", f"the epoch {number}", expected, "see /api/v1/epochs"
+        "no-such-epoch", f"the epoch {number}", expected, "see /api/v1/epochs"
     )
 
 
@@ -108,7 +107,6 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
     if needs != "always" and number > last_over(question):
         epochs = question.site.settings.embargo
         raise RefusedQuestionError(
-            HTTPStatus.FORBIDDEN,
             "embargo",
             f"the weights of epoch {number}",
             f"those of one after which {epochs} more closed",
@@ -154,7 +152,6 @@ def _key(text: str) -> list[Any]:
         key = None
     if not isinstance(key, list) or not all(isinstance(part, str) for part in key):
         raise RefusedQuestionError(
-            HTTPStatus.BAD_REQUEST,
             "bad-parameter",
             f"the key {text[:60]}",
             'an array of texts such as ["5Miner","translation"]',

@@ -46,11 +46,11 @@ async def value_of(question: Question, order: Order) -> JsonObject:
     is_record = error["error"] == "RecordError"
     found, expected, remedy = parts_of(error["message"])
     raise RefusedQuestionError(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
         error.get("code") or "not-scored",
         error["value"] if is_record else found,
         error["expected"] if is_record else expected,
         remedy or "see what is wrong in problems, and post it again",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY,
         path=error.get("path", ""),
         problems=error.get("problems", ()),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from tallystick.json_values import JsonObject, json_value
 from tallystick_service.access import ACCESS, condition
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
@@ -96,7 +94,6 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
 def _live(question: Question) -> Answer:
     if condition("live", question.viewer) != "always":
         raise RefusedQuestionError(
-            HTTPStatus.FORBIDDEN,
             "not-shown",
             "the weights that the open epoch leads to",
             "those of a closed epoch, once its embargo is over",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 import attrs
@@ -113,11 +112,7 @@ async def _advised(question: Question, offer: Offer, record: str, side: Side) ->
 def _no_rules(offer: Offer, name: str) -> RefusedQuestionError:
     known = ", ".join(dict.fromkeys(reference for _, reference, _ in offer.rules))
     return RefusedQuestionError(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "no-such-rule-set",
-        f"the rule set {name[:80]}",
-        f"one of {known}",
-        "choose one",
+        "no-such-rule-set", f"the rule set {name[:80]}", f"one of {known}", "choose one"
     )
 
 
