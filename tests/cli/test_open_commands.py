@@ -8,7 +8,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from cli.command import SKILLS, environment, message_of, run, walk
+from cli.command import HEAVY, SKILLS, environment, message_of, run, walk
 from installed import beside, install, look_again, without
 
 from tallystick.cli.command import first_example, first_sentence
@@ -165,7 +165,7 @@ def test_help_and_completion_import_no_floor_and_no_numeric_library(tmp_path: Pa
     begun = ("", "st", "-", "rules l", "rules ")
     calls = [(words.split(), {}) for words in helped]
     calls += [([], completion(f"tallystick {words}")) for words in begun]
-    names = {*FLOORS, "acme_hail", "numpy", "pyarrow", "rich"}
+    names = {*FLOORS, *HEAVY, "acme_hail"}
     found = subprocess.run(
         [sys.executable, "-c", IMPORTED.format(names=names, floors=FLOORS)],
         input=json.dumps(calls),

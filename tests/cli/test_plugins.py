@@ -6,27 +6,7 @@ import pytest
 from cli.command import run
 from installed import beside, install
 
-from tallystick.plugins.code import engine_digest, plugin_digest
-
 OWN = ["allocation", "consensus", "reward", "skills", "workflow"]
-
-
-def test_the_plugins_of_the_project_are_listed() -> None:
-    found = run("plugins", "list", "--json")
-    assert found.status == 0
-    said = found.json()
-    assert said.keys() == {"engine", "plugins", "refused"}
-    assert said["engine"] == engine_digest()
-    assert said["refused"] == []
-    offers = {plugin["name"]: plugin for plugin in said["plugins"]}
-    assert {"skills", "workflow"} <= offers.keys()
-    assert "mcp_server" in offers["skills"]["skill_types"]
-    assert "workflow/success@1" in offers["workflow"]["formulas"]
-    assert "workflow/budget-positive" in offers["workflow"]["requirements"]
-    for plugin in said["plugins"]:
-        keys = {"name", "distribution", "version", "code"}
-        assert plugin.keys() == {*keys, "skill_types", "formulas", "requirements"}
-        assert plugin["code"] == plugin_digest(f"tallystick_{plugin['name']}.plugin")
 
 
 def test_people_are_told_the_same_as_machines() -> None:
