@@ -637,7 +637,7 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
                 "withdraw that first",
             )
         self._check_change(before, rules)
-        in_force.check_beside(rules, self.epoch)
+        in_force.check_beside(rules)
         return msgspec.structs.replace(
             self, line=rules.line, previous=before.digest, sequence=schedule.sequence + 1
         )

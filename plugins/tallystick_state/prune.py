@@ -119,7 +119,7 @@ class _Pruner:
         if before is not None and self.epoch <= before.epoch:
             return Pruning(before.epoch, 0, 0, self._left(before.epoch), 0, 0, already=True)
         for line in self.in_force.lines:
-            for rules in self._rules_from(line):
+            for rules in self._rules_since(line):
                 check_prunable(rules)
         # kept as they are made: the rows of these epochs can never be computed again
         log = EpochLog(self.transaction, self.in_force, keeps=True)
@@ -159,11 +159,9 @@ class _Pruner:
                 expected = "none: too few epochs are closed"
             raise StateError(f"found the epoch {self.epoch}, expected {expected}", code=CODE)
 
-    def _rules_from(self, line: str) -> Iterator[StateRules]:
+    def _rules_since(self, line: str) -> Iterator[StateRules]:
         """Yield the rules of a line that hold in the epoch or later."""
-        timeline = self.in_force.lines[line]
-        yield timeline.at(self.epoch)
-        yield from (rules for start, rules in timeline.later if start > self.epoch)
+        return (rules for _, rules in self.in_force.lines[line].since(self.epoch))
 
     def _replayed(self, seq: int) -> tuple[LogHead, _Waiting, _Counts]:
         """Return the head as of an entry, and what waited and was counted, by a replay.
@@ -196,7 +194,7 @@ class _Pruner:
             records = LineRecords(
                 self.transaction, self.in_force, line, lambda _: None, last, after, before=seq + 1
             )
-            for rules in self._rules_from(line):
+            for rules in self._rules_since(line):
                 needed.update(self._of_windows(records, rules))
                 needed.update(self._of_roles(rules))
             needed.update(self._of_last_rounds(records))

@@ -193,12 +193,11 @@ class RulesInForce:
             return ()
         return self.root.authorise(statement, authority.signed(what), authority.block)
 
-    def check_beside(self, new: StateRules, epoch: int) -> None:
+    def check_beside(self, new: StateRules) -> None:
         """Refuse rules that do not go with those that the lines have.
 
         Args:
             new: the rules of a line, which may be one more.
-            epoch: the first one under them.
 
         Raises:
             StateError: a type is of another line, or had another record format, or epochs have
@@ -229,7 +228,7 @@ class RulesInForce:
         if epochs is None:
             return
         for timeline in (timeline for name, timeline in self.lines.items() if name != new.line):
-            for rules in (timeline.at(epoch), *(rules for _, rules in timeline.later)):
+            for rules in timeline.values():
                 length = rules.rule_set.section(EPOCHS)
                 if length is not None and length.blocks != epochs.blocks:
                     raise StateError(
@@ -285,8 +284,7 @@ _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
 
 def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
     """Return the digests of the rules of an epoch, and of later ones with their epochs."""
-    later = [(start, rules) for start, rules in timeline.later if start > epoch]
-    now = timeline.at(epoch)
+    (_, now), *later = timeline.since(epoch)
     return {
         "in_force": None if now is None else now.digest,
         "scheduled": [{"epoch": start, "digest": rules.digest} for start, rules in later],
@@ -339,7 +337,7 @@ def begun(
                 f"{own.line}",
                 code="same-line",
             )
-        in_force.check_beside(own, 0)
+        in_force.check_beside(own)
         in_force = in_force.with_schedule(own.line, Schedule(own), 0)
     if not in_force.schedules:
         raise StateError("found no rule set, expected one for each line of the state")

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,15 @@ import pytest
 from rules.documents import with_section
 from state.chronicle import digest_of
 from state.databases import database, server, where
-from state.subnet import Record, event, missed, record, under, written
+from state.subnet import Record, event, missed, record, under
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
 
 import tallystick
 from tallystick.errors import RefusedError, RuleSetError, StateError
-from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
 from tallystick_state.adoption import LAST_EPOCH
-from tallystick_state.authority import Authority
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
@@ -93,16 +91,6 @@ def test_a_scheduled_adoption_can_be_withdrawn_until_it_begins(ledger: Ledger) -
     verify(ledger)
 
 
-def test_an_adoption_says_the_block_that_is_stated(ledger: Ledger) -> None:
-    assert ledger.adopt(NEW, 1, authority=Authority(block=99)).block == 99
-    ledger.withdraw(authority=Authority(block=100))
-    with ledger.store.reading() as transaction:
-        bodies = [entry.body for entry in transaction.rules_entries()]
-    assert '"block":99' in bodies[0]
-    assert '"block":100' in bodies[1]
-    verify(ledger)
-
-
 def refusals(folder: Path) -> dict[str, tuple[str, Any, int]]:
     """By code, what is adopted and from when."""
     return {
@@ -159,7 +147,7 @@ def test_a_line_takes_no_type_of_another_one() -> None:
     more = attrs.evolve(skills.rule_set, skill_types=types)
     new = StateRules(attrs.evolve(skills.loaded, rule_set=more, digest="other"))
     with pytest.raises(StateError, match="found the skill type workflow") as refused:
-        in_force.check_beside(new, 3)
+        in_force.check_beside(new)
     assert refused.value.code == "types-overlap"
 
 
@@ -169,7 +157,7 @@ def test_lines_keep_one_clock() -> None:
     longer = with_section(skills.rule_set, EPOCHS, attrs.evolve(skills.epochs, blocks=7))
     new = attrs.evolve(skills, loaded=attrs.evolve(skills.loaded, rule_set=longer, digest="other"))
     with pytest.raises(StateError, match="found epochs of 7 blocks, expected 100") as refused:
-        in_force.check_beside(new, 3)
+        in_force.check_beside(new)
     assert refused.value.code == "clock-differs"
 
 
@@ -193,7 +181,7 @@ def test_a_type_with_another_record_format_is_refused(ledger: Ledger, tmp_path: 
     plugins = attrs.evolve(rules.registry, skill_types=types)
     changed = StateRules(attrs.evolve(rules.loaded, registry=plugins))
     with pytest.raises(StateError) as refused:
-        ledger.in_force.check_beside(changed, 3)
+        ledger.in_force.check_beside(changed)
     assert refused.value.code == "schema-conflict"
 
 
@@ -409,32 +397,6 @@ def test_the_clock_stands_from_rules_without_epochs_on() -> None:
     assert epoch_of(199, clock) == 1
     with pytest.raises(StateError, match=r"found no \[epochs\]"):
         epoch_of(200, clock)
-
-
-def test_records_of_both_rules_are_scored_by_their_own(ledger: Ledger, tmp_path: Path) -> None:
-    """Late ones too: the score belongs to the epoch that a record names."""
-    ledger.adopt(NEW, 1)
-    ledger.close_epoch()
-    lines = [record(f"t{n}", epoch=n % 2, round=n) for n in range(1, 5)]
-    for line in lines:
-        line["submission"] |= {"verdict": "BLOCK", "risk_score": line["round"] / 10}
-    ledger.import_events(written(tmp_path / "lines.jsonl", lines))
-    with ledger.store.reading() as transaction:
-        found = {each.task_id: each for each in transaction.events(1)}
-    for line in lines:
-        own, other = (tallystick.load(name) for name in (OLD, NEW)[:: -1 if line["epoch"] else 1])
-        with ledger.queries() as queries:
-            pinned = queries.pinned(line["epoch"])
-        assert pinned is not None
-        scorer = own.with_thresholds(texts(pinned.thresholds))
-        expected = scorer.score(line)
-        assert expected.quality != other.score(line).quality
-        assert to_decimal(found[line["task_id"]].value("quality") or 0) == expected.quality
-        assert to_decimal(found[line["task_id"]].value("emission") or 0) == expected.emission
-
-
-def texts(thresholds: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, str]]:
-    return {name: {each: to_text(n) for each, n in of.items()} for name, of in thresholds.items()}
 
 
 def test_a_round_goes_by_the_first_epoch_that_its_records_name(where: str) -> None:

@@ -59,6 +59,10 @@ class Timeline(Generic[T]):
         """Return the values in order of their epochs; one that comes again is there again."""
         return (self.first, *(what for _, what in self.later))
 
+    def since(self, epoch: int) -> tuple[tuple[int, T], ...]:
+        """Return the value in force in an epoch and those that begin later, each with its epoch."""
+        return ((epoch, self.at(epoch)), *(pair for pair in self.later if pair[0] > epoch))
+
     def begins(self, epoch: int) -> T | None:
         """Return the value that begins exactly at an epoch; None where none does."""
         return self.first if epoch == 0 else dict(self.later).get(epoch)
@@ -75,16 +79,6 @@ class Timeline(Generic[T]):
             ValueError: the epoch is not after the last.
         """
         return attrs.evolve(self, later=(*self.later, (epoch, what)))
-
-    def shortened(self) -> Timeline[T]:
-        """Return the timeline without its last value.
-
-        Raises:
-            ValueError: there is only the first.
-        """
-        if not self.later:
-            raise ValueError("found a timeline of one value, expected one with later ones")
-        return attrs.evolve(self, later=self.later[:-1])
 
 
 def _epoch(later: tuple[int, T]) -> int:
