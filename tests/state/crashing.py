@@ -55,9 +55,6 @@ _CONTEXT.set_forkserver_preload(
 _PATIENCE = 600
 """Seconds in which others come to the same barrier, and a server sees that its clients are gone."""
 
-Moment = tuple[int, int, str]
-"""What a reader sees of a state: the open epoch, the number of entries, and the digest."""
-
 
 @frozen
 class Standing:
@@ -210,39 +207,6 @@ def _kill_before(number: int) -> None:
 
     for name in ("replace", "unlink", "fsync"):
         setattr(os, name, killing(getattr(os, name)))
-
-
-def seen_meanwhile(where: str, sources: Sequence[Path], readers: int) -> list[list[Moment]]:
-    """What readers see, each again and again, while every step is taken, and after each step."""
-    pipes = [_CONTEXT.Pipe(duplex=False) for _ in range(readers)]
-    processes = [started(look, where, theirs) for _, theirs in pipes]
-    for _, theirs in pipes:
-        theirs.close()
-    found = [[ours.recv()] for ours, _ in pipes]
-    with Ledger.open(where) as ledger:
-        for step in range(STEPS):
-            take(ledger, sources, step)
-            entries = standing(where).entries
-            for (ours, _), moments in zip(pipes, found, strict=True):
-                while moments[-1][1] < entries:
-                    moments.append(ours.recv())
-    for (ours, _), moments in zip(pipes, found, strict=True):
-        moments.extend(iter(ours.recv, None))
-    for process in processes:
-        process.join()
-    return found
-
-
-def look(where: str, pipe: Connection) -> None:
-    """Tell what a state is, until the last step is taken."""
-    epoch = 0
-    with Ledger.open(where) as ledger:
-        while epoch < EPOCHS:
-            with ledger.queries() as queries:
-                epoch = queries.state.epoch
-                moment = epoch, queries.head.entries, queries.digest()
-            pipe.send(moment)
-    pipe.send(None)
 
 
 @frozen

@@ -257,6 +257,7 @@ def changed(*path: Any, value: object) -> Value:  # noqa: ANN401  # keys
 
 
 MINER = ("miners", "hk-0")
+COLUMNS = {"skills": {"average": "0.100000000"}}
 RECORD = {"type": PYTHON, "rounds_ago": 1, "task": "t1", "quality": "0.500000000"}
 BAD_FILES = [
     ([], "the whole: found a list of 0"),
@@ -279,6 +280,10 @@ BAD_VALUES = [
     (
         changed(*MINER, "reputation", PYTHON, value="9.000000000"),
         "reputation.executable_python: found 9.000000000, expected 0",
+    ),
+    (
+        changed("miners", "hk-1", value={"types": [PYTHON], "columns": COLUMNS}),
+        "found columns of a miner without a uid",
     ),
     (changed(*MINER, "columns", "other", value={}), 'columns: found the line "other"'),
     (
@@ -347,13 +352,6 @@ def test_flags_are_carried_so_that_who_is_ejected_stays_out(
             assert miner.flags == sum(flags.values())
             assert is_ejected(queries.weighing("skills"), miner) is is_out
         assert verify(ledger).entries
-
-
-def test_columns_of_who_has_left_are_refused(tmp_path: Path) -> None:
-    value = base()
-    del value["miners"]["hk-0"]["uid"]
-    with pytest.raises(StateError, match="without a uid"):
-        Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value))
 
 
 def test_a_number_with_a_point_is_refused_and_told_once(tmp_path: Path) -> None:

@@ -4,24 +4,21 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
-import psycopg
 import pytest
 from cli.command import message_of, run
 from examples import fast_rows
-from psycopg.sql import SQL, Identifier
-from state.databases import drop_database, new_database
-from state.overwriting import EPOCHS, LONGEST, Live, ends, fill, live, more_lines, outcome, trial
+from state.overwriting import EPOCHS, LONGEST, Live, ends, live, more_lines, outcome, trial
 from state.resealed import reseal
 from state.subnet import written
+from state.test_verification import statements
 
 from tallystick.errors import DamagedError
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import TABLES
 
 SEED = 21
 
@@ -144,100 +141,23 @@ def test_damage_of_an_index_is_found(store: Live, tmp_path: Path) -> None:
         verify(ledger)
 
 
-def cells(url: str) -> list[tuple[str, str, tuple[object, ...]]]:
-    """Every cell of every table of a state in PostgreSQL: table, column, key."""
-    found = list[tuple[str, str, tuple[object, ...]]]()
-    with psycopg.connect(url) as connection:
-        for table in TABLES:
-            names = SQL(", ").join(map(Identifier, table.keys))
-            query = SQL("SELECT {} FROM {}").format(names, Identifier(table.name))
-            found += [
-                (table.name, name, key)
-                for key in connection.execute(query).fetchall()
-                for name in table.names
-            ]
-    return found
-
-
-def change_cell(url: str, rng: random.Random, cell: tuple[str, str, tuple[object, ...]]) -> str:
-    """Change a cell by SQL, or take its row out; gives what was done, empty where nothing was."""
-    table, column, key = cell
-    keys = {each.name: each.keys for each in TABLES}
-    where = SQL(" AND ").join(SQL("{} = %s").format(Identifier(name)) for name in keys[table])
-    with psycopg.connect(url) as connection:
-        row = connection.execute(
-            SQL("SELECT {} FROM {} WHERE {}").format(Identifier(column), Identifier(table), where),
-            key,
-        ).fetchone()
-        assert row is not None
-        other = _other(row[0], rng)
-        if rng.random() < 0.1:
-            change = SQL("DELETE FROM {} WHERE {}").format(Identifier(table), where)
-            connection.execute(change, key)
-            return f"{table} {key} deleted"
-        change = SQL("UPDATE {} SET {} = %s WHERE {}").format(
-            Identifier(table), Identifier(column), where
-        )
-        connection.execute(change, (other, *key))
-    return f"{table}.{column} {key}: {row[0]!r:.60} became {other!r:.60}"
-
-
-def _other(value: object, rng: random.Random) -> object:
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return value ^ (1 << rng.randrange(20))
-    if isinstance(value, bytes):
-        place = rng.randrange(len(value))
-        return value[:place] + bytes([value[place] ^ 1]) + value[place + 1 :]
-    text = str(value or "")
-    place = rng.randrange(len(text) + 1)
-    return text[:place] + rng.choice("0aZ~") + text[place + 1 :] + ("" if text else "x")
-
-
-def changed_cells(server: str, seeds: Iterable[int]) -> Counter[str]:
-    """Close a round and an epoch after each random change by SQL; count how it ends."""
-    ends, faults = Counter[str](), list[str]()
-    url = new_database(server)
-    try:
-        fill(url)
-        every = cells(url)
-        twin = new_database(server, template=url)
-        try:
-            assert outcome(twin, frozenset()) == ("sound", "")
-            with Ledger.open(twin) as ledger, ledger.queries() as queries:
-                sound = frozenset({queries.head.hash})
-        finally:
-            drop_database(server, twin)
-        for seed in seeds:
-            copy = new_database(server, template=url)
-            try:
-                rng = random.Random(seed)
-                done = change_cell(copy, rng, rng.choice(every))
-                end, message = outcome(copy, sound)
-            except psycopg.IntegrityError:
-                # a key that is there already, or one that is none
-                ends["refused by PostgreSQL"] += 1
-                continue
-            finally:
-                drop_database(server, copy)
-            ends[end] += 1
+@pytest.mark.parametrize("trials", fast_rows([16, 200], 0))
+def test_nothing_is_written_over_a_row_that_sql_changed(
+    store: Live, sound: frozenset[str], tmp_path: Path, trials: int
+) -> None:
+    path, found, faults = tmp_path / "state.db", Counter[str](), list[str]()
+    store.put(path)
+    for statement, values in random.Random(SEED).sample([*statements(path)], trials):
+        store.put(path)
+        with suppress(sqlite3.IntegrityError), closing(sqlite3.connect(path)) as connection:
+            with connection:
+                connection.execute(statement, values)
+            end, message = outcome(str(path), sound)
+            found[end] += 1
             if end == "fault":
-                faults.append(f"seed {seed}: {done}: {message}")
-    finally:
-        drop_database(server, url)
+                faults.append(f"{statement} {values}: {message}")
     assert faults == []
-    return ends
-
-
-@pytest.mark.nightly
-def test_nothing_is_written_over_a_cell_that_sql_changed(server: str) -> None:
-    assert changed_cells(server, range(SEED, SEED + 12))["refused"] > 2
-
-
-@pytest.mark.nightly
-def test_nothing_is_written_over_two_hundred_cells_that_sql_changed(server: str) -> None:
-    assert changed_cells(server, range(200))["refused"] > 40
+    assert found["refused"] > trials // 8
 
 
 FORGED = {

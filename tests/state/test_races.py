@@ -12,13 +12,11 @@ from state.crashing import (
     ADOPTED,
     PLAN,
     RULES,
-    STEPS,
     Ended,
     Standing,
     begin,
     commands,
     files,
-    seen_meanwhile,
     standing,
     take,
     undisturbed,
@@ -75,19 +73,6 @@ def test_of_several_that_close_an_epoch_one_closes_it(
     verified(where)
 
 
-def test_of_several_that_import_a_file_one_records_it(
-    where: str, tmp_path: Path, racers: int, alone: Alone
-) -> None:
-    sources, expected = alone
-    begin(where)
-    record = ["events", "import", str(sources[0]), "--state", where, "--json"]
-    said = answers(commands(tmp_path, *[record] * racers))
-    assert sorted(each["recorded"] for each in said) == [0] * (racers - 1) + [100]
-    assert sorted(each["duplicates"] for each in said) == [0] + [100] * (racers - 1)
-    assert standing(where) == expected[1]
-    verified(where)
-
-
 @pytest.mark.process
 def test_several_that_import_parts_of_a_file_record_all_of_it(
     where: str, tmp_path: Path, racers: int, alone: Alone
@@ -134,17 +119,3 @@ def reviewed(task: str, epoch: int) -> Record:
     """A record that both rule sets score, each otherwise."""
     made = record(task, "hk-0", round=epoch, epoch=epoch)
     return made | {"submission": made["submission"] | {"verdict": "REVIEW"}}
-
-
-def test_readers_see_the_state_before_or_after_a_step(
-    where: str, racers: int, alone: Alone
-) -> None:
-    sources, expected = alone
-    known = [(each.epoch, each.entries, each.digest) for each in expected]
-    begin(where)
-    seen = seen_meanwhile(where, sources, racers)
-    for moments in seen:
-        order = [known.index(moment) for moment in moments]
-        assert order == sorted(order)
-        assert {*order} == {*range(STEPS + 1)}
-    verified(where)
