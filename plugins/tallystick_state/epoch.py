@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from heapq import nlargest
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from tallystick_allocation.files import RoundFile
 from tallystick_state.adoption import FlaggedBy, adopt
 from tallystick_state.attributes import NO_ATTRIBUTES, RoundFiles, check_attributes, not_carried
 from tallystick_state.carry import carried, carried_names, with_columns
-from tallystick_state.event import AGE, StateEvent
+from tallystick_state.event import StateEvent
 from tallystick_state.miners import has_declared, pinned_reputation
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import damped, effect, mean_delta
@@ -43,8 +43,6 @@ from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.weights import LineRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tallystick_state.store.transaction import Transaction
 
 
@@ -53,10 +51,11 @@ class Closing:
     """The inputs and results of the steps of a closing.
 
     Attributes:
-        rules: the rules.
+        rules: of the epoch that ends.
         pins: what the rounds are pinned to: from these rules a newcomer has its reputation there.
-        records: those of the epoch.
-        state: what becomes of the state.
+        records: those of the epoch, in any order. Those of one validator, miner, task, round and
+            pinned epoch are one record, with the events of all (E29).
+        state: as the epoch ends; what becomes of it.
         attributes: what the rules ask of the rounds and of miners beside the records.
         means: the mean delta of each reputation that moves, in units of 1.
     """
@@ -69,28 +68,8 @@ class Closing:
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
-def close_epoch(  # noqa: PLR0913  # what a closing is made of
-    state: State,
-    events: Iterable[StateEvent],
-    rules: StateRules,
-    pinned: Mapping[int, State],
-    *,
-    base_rules: Callable[[int], StateRules] | None = None,
-    newest: Callable[[str], Iterable[StateEvent]] | None = None,
-    attributes: RoundFile | None = None,
-) -> State:
+def close_epoch(closing: Closing) -> State:
     """Return the state as the next epoch begins.
-
-    Args:
-        state: as the epoch ends.
-        events: all that were recorded while it was open, in any order. Those of one validator,
-            miner, task, round and pinned epoch are one record, with the events of all (E29).
-        rules: the rules of the epoch that ends.
-        pinned: by epoch, the state at its start: of each epoch that an event is pinned to (E40).
-        base_rules: the rules of such an epoch; by default those of the epoch that ends.
-        newest: the records of a miner in all epochs, by round, task, skill type and validator, the
-            newest first, which windows of carried columns read; by default those of ``events``.
-        attributes: what the rules ask of the rounds and of miners beside the records.
 
     Returns:
         The state after the steps of the rule set, with what its allocation carries, one epoch on.
@@ -101,14 +80,6 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
             declared, or pinned to an epoch whose state is not given; or what is carried depends on
             something that is not said.
     """
-    every = tuple(events)
-    records = EventRecords(every, newest or partial(_newest, every))
-    pins = Pins(pinned.get, base_rules or (lambda _: rules))
-    return closed(Closing(rules, pins, records, state, attributes))
-
-
-def closed(closing: Closing) -> State:
-    """Return the state as the next epoch begins; see `close_epoch`."""
     rules = closing.rules
     _check(closing)
     epochs = rules.rule_set.section(EPOCHS)
@@ -216,11 +187,6 @@ def carry_columns(closing: Closing) -> Closing:
     except AllocationError as error:
         raise not_carried(error) from error
     return attrs.evolve(closing, state=with_columns(state, line, after))
-
-
-def _newest(events: Iterable[StateEvent], hotkey: str) -> list[StateEvent]:
-    own = (event for event in events if event.is_record and event.hotkey == hotkey)
-    return sorted(own, key=AGE, reverse=True)
 
 
 def persist(closing: Closing) -> Closing:
@@ -404,7 +370,7 @@ def _closed(
         line = LineRecords(transaction, in_force, rules.line, pins, epoch, state)
         records = EventRecords(tuple(line.own(events)), line.newest)
         closing = Closing(rules, line.pins, records, state, attributes.get(rules.line))
-        state = attrs.evolve(closed(closing), epoch=epoch)
+        state = attrs.evolve(close_epoch(closing), epoch=epoch)
     return attrs.evolve(state, epoch=epoch + 1)
 
 

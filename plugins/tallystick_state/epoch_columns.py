@@ -34,7 +34,7 @@ from tallystick_allocation.population import (
 )
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_state.attributes import NO_ATTRIBUTES
-from tallystick_state.epoch import Closing, closed
+from tallystick_state.epoch import Closing, close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import FLAG, Flags, flag
 from tallystick_state.model import Columns, State
@@ -158,7 +158,7 @@ def close(  # noqa: PLR0913  # what a closing is made of
     epoch_records = ColumnRecords(parts, tuple(alone), _together(before, parts))
     pins = Pins({**memory.pinned, **pinned}.get, base_rules or (lambda _: rules))
     closing = Closing(rules, pins, epoch_records, state, attributes)
-    after = closed(closing)
+    after = close_epoch(closing)
     flags = epoch_records.flags()
     columns = after.carry.get(rules.line, {})
     kept = _next_memory(epoch_records, closing, memory, (rules, *later), columns)

@@ -22,11 +22,11 @@ from state.random_epochs import (
     random_state,
 )
 from state.subnet import under
+from state.weighing import close_epoch
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.timeline import Timeline
-from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, State, unstructure
 from tallystick_state.rules import StateRules, epoch_of

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from rules.documents import with_section
 from state.steps import window_steps, with_steps
 from state.subnet import under
+from state.weighing import close_epoch
 
 import tallystick
 from tallystick.errors import StateError
@@ -29,7 +30,6 @@ from tallystick_allocation.steps.share import Equal, Share
 from tallystick_state import epoch_columns
 from tallystick_state.adoption import adopt
 from tallystick_state.collusion import TASK
-from tallystick_state.epoch import close_epoch
 from tallystick_state.epoch_columns import NOTHING_YET, close
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import ENGINE, FLAG, begun_anew, flag

@@ -11,10 +11,10 @@ from examples import fast_rows
 from oracle import reputation as oracle
 from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, NANO, changed, random_epoch
+from state.weighing import close_epoch
 
 from tallystick_state import epoch as module
 from tallystick_state import reputation, samples
-from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.model import State
 from tallystick_state.rules import StateRules

@@ -1,13 +1,15 @@
 """What rules make of records that are made by hand, without a store."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import attrs
 
 from tallystick.numbers.nano import to_text
+from tallystick_state import epoch
 from tallystick_state import round_scores as scoring
 from tallystick_state.event import AGE, StateEvent
+from tallystick_state.model import State
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import EventRecords, Pins
 from tallystick_state.weights import LineWeights, weigh
@@ -39,6 +41,22 @@ class MadePins(Pins):
     """Pins with some reputation by epoch, hotkey and type."""
 
     reputation: Callable[[int, str, str], int]
+
+
+def close_epoch(  # noqa: PLR0913  # what a closing is made of
+    state: State,
+    events: Iterable[StateEvent],
+    rules: StateRules,
+    pinned: Mapping[int, State],
+    *,
+    base_rules: Callable[[int], StateRules] | None = None,
+    newest: Callable[[str], Iterable[StateEvent]] | None = None,
+) -> State:
+    """The state after an epoch; its rules are those of all rounds unless others are given."""
+    every = tuple(events)
+    records = EventRecords(every, newest or Made(rules, every).newest)
+    pins = Pins(pinned.get, base_rules or (lambda _: rules))
+    return epoch.close_epoch(epoch.Closing(rules, pins, records, state))
 
 
 def weighed(

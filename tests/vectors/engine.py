@@ -13,7 +13,7 @@ import attrs
 from given import composite_of, emission_of, multiplier_of, tier_of
 from oracle.decimals import text
 from state.steps import window_steps, with_steps
-from state.weighing import round_scores, window_score
+from state.weighing import close_epoch, round_scores, window_score
 
 import tallystick
 from tallystick.canonical import canonical_bytes, digest
@@ -27,7 +27,7 @@ from tallystick.scoring.compiled import compile_tree
 from tallystick.scoring.composite import Mean
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain import GENESIS_HASH, chained
-from tallystick_state.epoch import close_epoch, next_threshold
+from tallystick_state.epoch import next_threshold
 from tallystick_state.event import StateEvent, events_digest
 from tallystick_state.event_decoder import EventDecoder, record_digest
 from tallystick_state.groups import candidate_pool, select_group

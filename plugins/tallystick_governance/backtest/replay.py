@@ -73,7 +73,6 @@ from tallystick_governance.backtest.switches import (
 from tallystick_simulation.switches import of_scores, of_weights
 from tallystick_state.adoption import adopt
 from tallystick_state.attributes import NO_ATTRIBUTES
-from tallystick_state.epoch import close_epoch
 from tallystick_state.epoch_columns import NOTHING_YET, EpochOutcome, close
 from tallystick_state.miners import without_slots
 from tallystick_state.model import MinerEntry, State
@@ -443,7 +442,7 @@ def _registered(
 def _skipped(state: State, epoch: int, rules: StateRules) -> State:
     """Close epochs without records; once one changes nothing, none does."""
     while state.epoch < epoch:
-        after = close_epoch(state, (), rules, {})
+        after = close(state, (), rules, {}).state
         if attrs.evolve(after, epoch=state.epoch) == state:
             return attrs.evolve(state, epoch=epoch)
         state = after

@@ -12,6 +12,7 @@ import pytest
 from examples import fast_rows
 from scoring.executors.elsewhere import Pickled
 from scoring.executors.jobs import JOBS, Inputs, files_of
+from state.weighing import close_epoch
 
 import tallystick
 from tallystick.errors import EngineError, InputError
@@ -26,7 +27,6 @@ from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_governance.backtest.replay import Start
-from tallystick_state.epoch import close_epoch
 from tallystick_state.model import State
 from tallystick_state.rules import state_rules_of
 
