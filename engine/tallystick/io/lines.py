@@ -66,7 +66,7 @@ class _Counted:
         bytes_read: how much has been read so far.
     """
 
-    file: IO[bytes]
+    file: IO[bytes] = attrs.field(factory=io.BytesIO)
     bytes_read: int = attrs.field(default=0, init=False)
     closed: bool = attrs.field(default=False, init=False)
     hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
@@ -95,19 +95,22 @@ class LineReader:
 
     Attributes:
         path: the file.
-        bytes_read: how many bytes of the file have been read so far.
         lines_read: how many lines have ended so far, as far as somebody looks for them.
     """
 
     path: Path = attrs.field(converter=Path)
-    bytes_read: int = attrs.field(default=0, init=False)
     lines_read: int = attrs.field(default=0, init=False)
-    _hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
+    _counted: _Counted = attrs.field(factory=_Counted, init=False)
+
+    @property
+    def bytes_read(self) -> int:
+        """The number of bytes of the file that have been read so far."""
+        return self._counted.bytes_read
 
     @property
     def digest(self) -> str:
         """``sha256:`` and the hexadecimal digest of what has been read so far of the file."""
-        return PREFIX + self._hash.hexdigest()
+        return PREFIX + self._counted.hash.hexdigest()
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes of the lines as they are read; digest and ``bytes_read`` follow.
@@ -135,14 +138,7 @@ class LineReader:
 
     def _read(self, file: BinaryIO) -> Iterator[bytes]:
         check_start(self.path, file.peek(_START_BYTES))  # type: ignore[attr-defined]  # buffered
-        counted = _Counted(file)
-        self._hash = counted.hash
-        stream = decompressed(self.path, cast("IO[bytes]", counted))
-        while True:
-            try:
-                block = stream.read(BLOCK_BYTES)
-            finally:
-                self.bytes_read = counted.bytes_read
-            if not block:
-                break
+        self._counted = _Counted(file)
+        stream = decompressed(self.path, cast("IO[bytes]", self._counted))
+        while block := stream.read(BLOCK_BYTES):
             yield block
