@@ -17,7 +17,7 @@ from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 from tallystick.formula.text import fact_text
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.file import FactsRequest, column_name
+from tallystick.scoring.facts.file import column_name
 from tallystick.scoring.facts.results import wanted_by
 from tallystick.scoring.facts.source import FactsSource
 from tallystick.scoring.scorer import Scorer
@@ -122,9 +122,9 @@ def factor_of(skill_type: str, fact: Fact, where: Where) -> Column:
 
 def batches(path: Path, scorer: Scorer) -> Iterator[FactBatch]:
     """The facts that results need, read as scoring reads them."""
-    request = FactsRequest(catalog_of(scorer.registry), wanted_by(scorer))
+    catalogs, wanted = catalog_of(scorer.registry), wanted_by(scorer)
     for chunk in FactsSource(path):
-        yield chunk.facts(request)
+        yield chunk.facts(catalogs, wanted)
 
 
 @cache

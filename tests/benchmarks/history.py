@@ -29,7 +29,7 @@ from paths import OPEN, PARTS, SAMPLE, Inputs, Part, Way, types
 
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.file import FactsRequest, FactsWriter
+from tallystick.scoring.facts.file import FactsWriter
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.facts.source import FactsSource
 from tallystick_conformance.testing.history import history_of
@@ -126,13 +126,12 @@ def tiled(tile: Inputs, inputs: Inputs) -> None:
     """Facts over and over, with lines that go on."""
     catalogues = catalog_of(installed())
     every = {name: frozenset(catalog.by_digest) for name, catalog in catalogues.items()}
-    request = FactsRequest(catalogues, every)
     chunks = [*FactsSource(tile.facts)]
     with inputs.facts.open("wb") as file:
         writer = FactsWriter(file, catalogues)
         for before in range(0, inputs.rows, tile.rows):
             for chunk in chunks:
-                writer.append(attrs.evolve(chunk, before=before).facts(request))
+                writer.append(attrs.evolve(chunk, before=before).facts(catalogues, every))
         writer.close()
 
 

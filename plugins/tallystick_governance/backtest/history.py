@@ -42,7 +42,7 @@ from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.file import FactsChunk, FactsRequest
+from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
 from tallystick.scoring.receipt import plugin_names
@@ -102,12 +102,8 @@ class FactsWanted:
         if self.consensus is not None:
             return self.consensus.batch(chunk, self._extractor)
         if isinstance(chunk, FactsChunk):
-            return chunk.facts(self._request)
+            return chunk.facts(self.catalogs, self.wanted)
         return self._extractor.facts(chunk.items(), chunk.first)
-
-    @cached_property
-    def _request(self) -> FactsRequest:
-        return FactsRequest(self.catalogs, self.wanted)
 
     @cached_property
     def _extractor(self) -> Extractor:

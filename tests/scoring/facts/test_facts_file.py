@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,10 @@ from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.batch import FactBatch
-from tallystick.scoring.facts.catalog import catalog_of
+from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import (
     KEY,
-    FactsRequest,
     FactsWriter,
     facts_metadata,
 )
@@ -56,8 +55,13 @@ def extracted(data: list[bytes], first: int = 1) -> FactBatch:
     return found
 
 
-def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
-    return (chunk.facts(request) for chunk in FactsSource(path))
+def read(
+    path: Path,
+    wanted: Mapping[str, Collection[str]] = EVERY,
+    catalogs: Mapping[str, FactCatalog] = CATALOGUES,
+    coded: Sequence[str] = (),
+) -> Iterator[FactBatch]:
+    return (chunk.facts(catalogs, wanted, coded) for chunk in FactsSource(path))
 
 
 def written(cuts: list[int], chunk: int = CHUNK, count: int | None = None) -> bytes:
@@ -96,7 +100,7 @@ def test_the_bytes_do_not_depend_on_how_the_records_were_split(cuts: list[int]) 
 
 def test_what_is_read_is_what_was_taken(facts: Path) -> None:
     data, start = records(), 0
-    for batch in read(facts, FactsRequest(CATALOGUES, EVERY)):
+    for batch in read(facts):
         taken = extracted(data[start : start + CHUNK], start + 1)
         assert (batch.first, batch.lines) == (taken.first, taken.lines)
         assert list(batch.types) == sorted(taken.types)
@@ -128,11 +132,7 @@ def test_row_groups_are_of_one_type_in_name_order(facts: Path) -> None:
 @pytest.mark.nightly
 def test_texts_are_read_as_dictionaries_where_that_is_asked_for(facts: Path) -> None:
     plain, coded = (
-        [
-            rows
-            for batch in read(facts, FactsRequest(CATALOGUES, EVERY, coded=names))
-            for rows in batch.types.values()
-        ]
+        [rows for batch in read(facts, coded=names) for rows in batch.types.values()]
         for names in ((), ("miner_hotkey", "role"))
     )
     assert coded
@@ -146,7 +146,7 @@ def test_texts_are_read_as_dictionaries_where_that_is_asked_for(facts: Path) -> 
 
 def test_only_what_is_wanted_is_read(facts: Path, scorers: dict[str, tallystick.Scorer]) -> None:
     wanted = results.wanted_by(scorers["workflow@1.0.0"])
-    for batch in read(facts, FactsRequest(CATALOGUES, wanted)):
+    for batch in read(facts, wanted):
         for name, rows in batch.types.items():
             assert set(rows.facts) == set(wanted.get(name, ()))
 
@@ -161,8 +161,8 @@ def test_what_the_file_says_of_itself(facts: Path) -> None:
 def test_facts_of_a_type_whose_plugin_nobody_names_are_read_past(facts: Path) -> None:
     skills = tallystick.load("skills@1.1.0")
     assert "workflow" not in skills.registry.skill_types
-    request = FactsRequest(catalog_of(skills.registry), results.wanted_by(skills))
-    rows = {name: len(r) for batch in read(facts, request) for name, r in batch.types.items()}
+    read_past = read(facts, results.wanted_by(skills), catalog_of(skills.registry))
+    rows = {name: len(r) for batch in read_past for name, r in batch.types.items()}
     assert rows["workflow"]
 
 

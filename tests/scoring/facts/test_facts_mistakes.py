@@ -19,7 +19,7 @@ import tallystick
 from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.catalog import catalog_of, definitions_digest
-from tallystick.scoring.facts.file import KEY, FactsRequest, facts_metadata, sealed
+from tallystick.scoring.facts.file import KEY, facts_metadata, sealed
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.facts.source import FactsSource
 
@@ -143,7 +143,7 @@ def test_facts_of_a_type_that_is_wanted_and_not_installed_are_refused(facts: Pat
     catalogs = catalog_of(installed())
     for wanted, refused in (({}, False), ({"poetry": ()}, True)):
         with pytest.raises(InputError, match="'poetry'") if refused else nullcontext():
-            assert [chunk.facts(FactsRequest(catalogs, wanted)) for chunk in FactsSource(facts)]
+            assert [chunk.facts(catalogs, wanted) for chunk in FactsSource(facts)]
 
 
 def _as_text(table: pa.Table) -> pa.Table:

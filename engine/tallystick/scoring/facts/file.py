@@ -151,20 +151,25 @@ def _damaged(path: Path) -> InputError:
     )
 
 
-def check(path: Path, said: FactsMetadata, request: FactsRequest) -> None:
-    """Refuse a file whose facts are not those that are requested.
+def check(
+    path: Path,
+    said: FactsMetadata,
+    catalogs: Mapping[str, FactCatalog],
+    wanted: Mapping[str, Collection[str]],
+) -> None:
+    """Refuse a file whose facts are not those that are wanted.
 
     Raises:
         InputError: it was made by other schemas or definitions, or lacks facts.
     """
     for name in dict.fromkeys(name for _, name, _ in said.groups):
-        made, catalog = said.types[name], request.catalogs.get(name)
-        if catalog is None and name not in request.wanted:
+        made, catalog = said.types[name], catalogs.get(name)
+        if catalog is None and name not in wanted:
             continue  # of a plugin that nobody names: no fact of it is read
         if catalog is None:
             raise InputError(
                 f"{path}: found facts of the skill type {name!r}, expected one of "
-                f"{', '.join(request.catalogs)}: install its plugin"
+                f"{', '.join(catalogs)}: install its plugin"
             )
         if made.schema != catalog.metadata.schema:
             raise InputError(
@@ -177,7 +182,7 @@ def check(path: Path, said: FactsMetadata, request: FactsRequest) -> None:
                 f"{path}: found facts of {name} made with the definitions {made.definitions}, "
                 f"expected {catalog.metadata.definitions}: {_AGAIN}"
             )
-        if lacking := sorted(set(request.wanted.get(name, ())) - set(made.facts)):
+        if lacking := sorted(set(wanted.get(name, ())) - set(made.facts)):
             texts = ", ".join(fact_text(catalog.by_digest[digest]) for digest in lacking)
             raise InputError(
                 f"{path}: found facts of {name} without {texts}, expected all that the rule set "
@@ -285,21 +290,6 @@ def _column(rows: FactRows, name: str) -> pa.Array:
     return value if isinstance(value, pa.Array) else pa.array(value)
 
 
-@attrs.frozen(eq=False)
-class FactsRequest:
-    """The part of facts files that is read.
-
-    Attributes:
-        catalogs: what is installed.
-        wanted: by skill type, the digests of the facts; other types have none.
-        coded: of the texts, which are given as dictionaries: faster where they repeat.
-    """
-
-    catalogs: Mapping[str, FactCatalog]
-    wanted: Mapping[str, Collection[str]]
-    coded: Sequence[str] = ()
-
-
 @attrs.frozen
 class FactsChunk:
     """One chunk of a facts file, by its place; it can be pickled.
@@ -332,37 +322,47 @@ class FactsChunk:
             "of"
         )
 
-    def facts(self, request: FactsRequest) -> FactBatch:
-        """Return the facts that are requested.
+    def facts(
+        self,
+        catalogs: Mapping[str, FactCatalog],
+        wanted: Mapping[str, Collection[str]],
+        coded: Sequence[str] = (),
+    ) -> FactBatch:
+        """Return the facts that are wanted.
+
+        Args:
+            catalogs: what is installed.
+            wanted: by skill type, the digests of the facts; other types have none.
+            coded: of the texts, which are given as dictionaries: faster where they repeat.
 
         Raises:
             InputError: the file cannot be read, is another one than before, was made by other
                 schemas or definitions, or lacks facts.
         """
         # a file is opened again for each chunk: that takes 2 ms, and a chunk 200
-        with ParquetReader(self.path, request.coded) as reader:
+        with ParquetReader(self.path, coded) as reader:
             metadata = metadata_of(self.path, reader.footer)
             if metadata.checksum != self.checksum:
                 raise InputError(
                     f"{self.path}: found another facts file than before, expected one that stays "
                     "as it is, the same for every worker: run again"
                 )
-            check(self.path, metadata, request)
+            check(self.path, metadata, catalogs, wanted)
             after = self.number * metadata.chunk
             return FactBatch(
                 self.before + after + 1,
                 min(metadata.chunk, metadata.lines - after),
                 {
-                    name: self._rows(reader, group, name, request)
+                    name: self._rows(reader, group, name, wanted.get(name, ()))
                     for group, name in metadata.groups_of(self.number)
                 },
             )
 
     def _rows(
-        self, reader: ParquetReader, group: int, skill_type: str, request: FactsRequest
+        self, reader: ParquetReader, group: int, skill_type: str, wanted: Collection[str]
     ) -> FactRows:
         """Return the rows of one group."""
-        digests = sorted(request.wanted.get(skill_type, ()))
+        digests = sorted(wanted)
         names = [name for name in RECORD_FIELDS if name != "skill_type"]
         names += map(column_name, digests)
         table = reader.group(group, names)

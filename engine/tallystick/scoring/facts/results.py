@@ -25,9 +25,9 @@ from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundRequirement, BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.facts.catalog import catalog_of
+from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.file import FactsChunk, FactsRequest
+from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.isolation import Check, accepted, isolated, judged
 from tallystick.scoring.planner import score_columns
 from tallystick.scoring.table import ResultTable, ScoredRows
@@ -62,7 +62,7 @@ class Scoring:
             InputError: it cannot be read.
         """
         if isinstance(chunk, FactsChunk):
-            return self.facts(chunk.facts(self._request))
+            return self.facts(chunk.facts(self._catalogs, self._wanted, _CODED))
         items = chunk.items()
         return self.records(self.rules.decoder.records(items, chunk.first), items, chunk.first)
 
@@ -112,8 +112,12 @@ class Scoring:
         return Extractor(self.rules.types.values(), later)
 
     @cached_property
-    def _request(self) -> FactsRequest:
-        return FactsRequest(catalog_of(self.rules.registry), wanted_by(self.rules), _CODED)
+    def _catalogs(self) -> Mapping[str, FactCatalog]:
+        return catalog_of(self.rules.registry)
+
+    @cached_property
+    def _wanted(self) -> Mapping[str, frozenset[str]]:
+        return wanted_by(self.rules)
 
 
 def _met(batch: FactBatch, rules: BoundRules) -> FactBatch:
