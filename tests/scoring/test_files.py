@@ -134,18 +134,6 @@ def test_rows_and_rejects_are_as_their_schemas_say(
 
 
 @pytest.mark.parametrize("rules", BOTH)
-def test_every_line_is_a_row_or_a_reject_in_the_order_of_the_file(
-    scorers: Scorers, tmp_path: Path, rules: str
-) -> None:
-    output, _ = scored(scorers[rules], tmp_path, "out.jsonl")
-    good = [row["record"] for row in rows_of_jsonl(output)]
-    bad = [row["line"] for row in rejects_of(output)]
-    assert good == sorted(good)
-    assert bad == sorted(bad)
-    assert sorted(good + bad) == list(range(1, COUNT + 1))
-
-
-@pytest.mark.parametrize("rules", BOTH)
 def test_a_file_scores_as_its_records_one_by_one(
     scorers: Scorers, tmp_path: Path, rules: str
 ) -> None:
@@ -228,14 +216,6 @@ def test_records_on_the_edges_of_batches_keep_their_lines(
     assert [row["line"] for row in rejects_of(output)] == [410, 411, 820]
 
 
-def test_progress_ends_at_the_whole_file(scorers: Scorers, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    scored(scorers["skills@1.0.0"], tmp_path, "out.jsonl", progress=lambda *at: told.append(at))
-    size = (tmp_path / "records.jsonl").stat().st_size
-    assert told[-1] == (size, size)
-    assert told == sorted(told)
-
-
 class StoppedError(Exception):
     """What the caller of a run raises to stop it."""
 
@@ -290,19 +270,3 @@ def test_lines_of_an_open_file_score_as_the_file(
         found = [r for r in scorer.score_many(file) if isinstance(r, tallystick.Reject)]
     assert [json.loads(each.to_json()) for each in found] == rejects_of(tmp_path / "out.jsonl")
     assert [each.line for each in found] == [1, 2, 3, 4, 6]
-
-
-def test_short_lines_are_scored_in_batches_with_bounds(
-    scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sources, "CHUNK_LINES", 1000)
-    monkeypatch.setattr(lines_module, "BLOCK_BYTES", 10)
-    source, told = tmp_path / "records.jsonl", list[int]()
-    source.write_bytes(b"\n" * 1500)
-    receipt = scorers["skills@1.0.0"].score_file(
-        source, tmp_path / "out.jsonl", progress=lambda done, _: told.append(done)
-    )
-    assert receipt.counts.rejected == 1500
-    assert len(told) == 2
-    found = [row["line"] for row in rejects_of(tmp_path / "out.jsonl")]
-    assert found == list(range(1, 1501))
