@@ -59,20 +59,6 @@ def test_the_weights_of_cswon(
     assert weights(cswon, given["scores"]) == expected
 
 
-def test_one_miner_of_cswon_has_all(cswon: tallystick.Scorer) -> None:
-    assert weights(cswon, {"a": ["0.9"]}) == {"a": NANO}
-    assert weights(cswon, {"a": []}) == {"a": 0}
-    assert weights(cswon, {}) == {}
-
-
-def test_of_two_miners_of_cswon_the_worse_has_more(cswon: tallystick.Scorer) -> None:
-    assert weights(cswon, {"a": ["0.9"], "b": ["0.8"]}) == {"a": 150_000_000, "b": 850_000_000}
-
-
-def test_equal_miners_of_cswon_share_alike(cswon: tallystick.Scorer) -> None:
-    assert weights(cswon, {"a": ["0.4"], "b": ["0.4"]}) == {"a": NANO // 2, "b": NANO // 2}
-
-
 def test_a_new_miner_of_cswon_counts_by_its_tasks(cswon: tallystick.Scorer) -> None:
     others = {f"m{n}": [f"0.{n}5"] * 20 for n in range(1, 9)}
     new = {"new": ["0.9"] * 10}
@@ -119,18 +105,3 @@ def test_the_age_of_a_pull_request(
     gittensor: tallystick.Scorer, given: dict[str, str], expected: dict[str, int]
 ) -> None:
     assert {"multiplier": measured(gittensor, "age", **given)} == expected
-
-
-@pytest.mark.parametrize(
-    ("hours", "age"),
-    [("0", 1), ("11.999999999", 1), ("12", 0.98), ("239", 0.5), ("960", 0.05), ("1000000", 0.05)],
-)
-def test_the_age_within_grace_at_the_middle_and_at_the_floor(
-    gittensor: tallystick.Scorer, hours: str, age: float
-) -> None:
-    assert measured(gittensor, "age", hours_since_merge=hours) == round(age * NANO)
-
-
-def test_the_base_saturates(gittensor: tallystick.Scorer) -> None:
-    most = {"source_token_score": "1000000", "total_score": "1000000"}
-    assert measured(gittensor, "base", **most) == 30 * NANO
