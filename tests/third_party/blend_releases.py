@@ -23,7 +23,6 @@ HERE = Path(__file__).parent
 PROJECT = HERE / "tallystick-blend"
 PACKAGE = "tallystick_blend"
 ENTRY = EntryPoint("blend", f"{PACKAGE}.plugin", GROUP)
-BROKEN = EntryPoint("broken", "not_there_at_all", GROUP)
 
 _CHANGE = HERE / "release_1_1"
 _NEWER = (

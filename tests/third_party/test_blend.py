@@ -1,14 +1,11 @@
 """The linear blend, a plugin of a third party: to the last digit what its formulas say."""
 
 import json
-import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import pyarrow.parquet as pq
 import pytest
 from third_party import oracle
 from third_party.blend_examples import RULES, TYPES, example, expected, found_in, read
@@ -18,8 +15,6 @@ import tallystick
 from tallystick.cli.rule_text import lines_of
 from tallystick.errors import RecordError, RuleSetError
 from tallystick.plugins.registry import Registry
-from tallystick.resources import schema_path
-from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 
 # ------------------------------------------------------------------------------- to every digit
@@ -37,11 +32,6 @@ def test_hundreds_of_records_score_to_the_last_digit(blend: Scorer, records: lis
     assert seen.total() > 750
     assert {kind for kind, _ in seen} == set(TYPES)
     assert {tier for _, tier in seen} == {tier for tier, _ in oracle.LEVELS}
-
-
-def test_columns_give_what_one_record_gives(blend: Scorer, records: list[bytes]) -> None:
-    singles = [blend.score(line, line=number) for number, line in enumerate(records, 1)]
-    assert list(blend.score_lines(records).results()) == singles
 
 
 # ------------------------------------------------------------------------------------- mistakes
@@ -67,18 +57,6 @@ def test_a_record_outside_of_its_vocabulary_is_rejected(
 @pytest.mark.parametrize(
     ("old", "new", "path", "said"),
     [
-        (
-            "injection_recall = 0.15, divisor",
-            "injection_recall = 0.16, divisor",
-            'skill_types."blend/rag_knowledge".composite',
-            "found that it can be from 0 to 86/85",
-        ),
-        (
-            "baseline = 0.35",
-            "baseline = 1.35",
-            'skill_types."blend/rag_knowledge".baseline',
-            "a number from 0 to 1",
-        ),
         (
             '[skill_types."blend/mcp_server"]',
             '[skill_types."blend/mcp_servers"]',
@@ -118,44 +96,6 @@ def test_a_factor_and_a_window_can_name_one_type(plugins: Registry, tmp_path: Pa
     for kind, paid in (("mcp_server", Decimal("0.6")), ("declarative", Decimal(1))):
         record = example(kind) | {"role": "auditor"}
         assert narrow.score(json.dumps(record, default=float)).role_multiplier == paid
-
-
-# ---------------------------------------------------------------------------------------- files
-
-
-@pytest.mark.nightly
-def test_records_and_facts_score_to_the_same_bytes(
-    blend: Scorer, plugins: Registry, records: list[bytes], tmp_path: Path
-) -> None:
-    sources = [tmp_path / name for name in ("lines.jsonl", "facts.parquet")]
-    sources[0].write_bytes(b"\n".join(records))
-    taken = extract_file(*sources, plugins)
-    receipts = [blend.score_file(each, tmp_path / f"{each.name}.results.jsonl") for each in sources]
-    assert {receipt.counts.rejected for receipt in receipts} == {0}
-    assert len({receipt.output_digest for receipt in receipts}) == 1
-    lines = (tmp_path / "lines.jsonl.results.jsonl").read_text().splitlines()
-    assert len(lines) == len(records) > 300
-    for name, documents in (
-        ("result-1", map(json.loads, lines[:100])),
-        ("receipt-1", [receipts[0].to_dict()]),
-        ("facts-receipt-1", [taken.to_dict()]),
-    ):
-        validator = jsonschema.Draft202012Validator(json.loads(schema_path(name).read_text()))
-        for each in documents:
-            validator.validate(json.loads(json.dumps(each)))
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_results_of_other_formats_name_the_types(
-    blend: Scorer, history: Path, tmp_path: Path, kind: str
-) -> None:
-    output = tmp_path / f"out.{kind}"
-    blend.score_file(history, output)
-    if kind == "parquet":
-        names = set(pq.read_table(output, columns=["skill_type"])["skill_type"].to_pylist())
-    else:
-        names = set(re.findall(r"\bblend/[a-z_]+", output.read_text()))
-    assert names == set(TYPES)
 
 
 # -------------------------------------------------------------------------------- what is shown

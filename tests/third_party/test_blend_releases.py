@@ -1,13 +1,12 @@
 """Versions side by side: what is pinned keeps its bytes when a newer release is installed."""
 
 import json
-import shutil
 from hashlib import sha256
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from third_party.blend_releases import BROKEN, PACKAGE, PROJECT, copy_of, formulas, loaded
+from third_party.blend_releases import PACKAGE, PROJECT, copy_of, formulas, loaded
 
 import tallystick
 from tallystick.errors import InputError, RuleSetError
@@ -186,24 +185,3 @@ def test_a_stricter_formula_beside_a_shipped_one_leaves_what_is_pinned(
         changed = tallystick.load(str(tmp_path / "new.toml"), registry=found)
         assert changed.digest != alone.digest
         assert score(changed, examples, tmp_path / "new.jsonl")[0] != before
-
-
-@pytest.mark.parametrize("kind", ["missing", "failing", "greedy"])
-def test_a_broken_neighbour_does_not_stop_it(
-    blend: Scorer, records: list[bytes], tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that is not there, one that fails, and one that wants its names."""
-    broken = BROKEN
-    if kind == "failing":
-        (tmp_path / "failing.py").write_text("raise SystemExit('no')\n")
-        broken = EntryPoint("broken", "failing", GROUP)
-    if kind == "greedy":
-        shutil.copytree(PROJECT / PACKAGE, tmp_path / "greedy")
-        for path in (tmp_path / "greedy").glob("*.py"):
-            path.write_text(path.read_text().replace(PACKAGE, "greedy"))
-        broken = EntryPoint("broken", "greedy.plugin", GROUP)
-    monkeypatch.syspath_prepend(tmp_path)
-    found = loaded(PROJECT, broken)
-    assert set(found.refused) == {"broken"}
-    scorer = tallystick.load(f"{OLD}@{blend.digest}", registry=found)
-    assert list(scorer.score_many(records[:50])) == list(blend.score_many(records[:50]))
