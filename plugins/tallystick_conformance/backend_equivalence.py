@@ -1,8 +1,7 @@
 """Equivalence of the backends: each gives the same number for the same record.
 
 The exact evaluator is the reference. What it gives for each requirement and each value of a skill
-type is compared with the generated functions of integers; then whole results of these, one by one,
-with those of a batch, which columns make, and with explanations.
+type is compared with the generated functions of integers, and their results with explanations.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tallystick.scoring.value import Value
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding
 from tallystick_conformance.testing.record_checker import FactReader
-from tallystick_conformance.testing.samples import JSON, line, of_type
+from tallystick_conformance.testing.samples import JSON, of_type
 
 EXPLAINED = 40
 """Number of records of each type that are explained: it takes far longer than scoring."""
@@ -38,9 +37,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         for name, bound in scorer.types.items():
             where = f"{reference}: {name}"
             records = of_type(scorer.registry.skill_types[name], bound.required)
-            found = list(_of_values(where, bound, records))
-            # a value that differs makes results differ too, which says nothing more
-            yield from found or _of_results(where, scorer, records)
+            yield from _of_values(where, bound, records)
             yield from _of_explanations(where, scorer, records)
 
 
@@ -88,20 +85,6 @@ def _tried(evaluate: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN40
         return evaluate(*arguments)
     except Exception as error:  # noqa: BLE001  # a backend that fails differs from others
         return f"{type(error).__name__}: {error}"[:_LONGEST]
-
-
-def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Diagnostic]:
-    """Yield the first record whose result alone is not the one that it has in a batch."""
-    lines = [line(record) for record in records]
-    batch = scorer.score_lines(lines)
-    rows = {each.line: each for each in batch.rejects} | {r.record: r for r in batch.results()}
-    for number, (single, record) in enumerate(
-        zip(scorer.score_many(lines), records, strict=True), 1
-    ):
-        if single != rows.get(number):
-            message = f"found {rows.get(number)} in a batch, expected {single} as alone"
-            yield finding("readers-disagree", where, message, {"record": record})
-            return
 
 
 def _of_explanations(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Diagnostic]:

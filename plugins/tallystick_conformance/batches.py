@@ -1,4 +1,7 @@
-"""Batches: the result of a record is its own, whatever stands beside it, and the same each time."""
+"""Batches: the result of a record is its own, whatever stands beside it, and the same each time.
+
+One record is scored by integers, a batch by columns, so that these are compared here, too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import attrs
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.generator import Draw
+from tallystick.records.rejects import Reject
 from tallystick.records.schema import MISSED
+from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding
@@ -35,9 +40,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """
     for reference, scorer in subject.scorers.items():
         lines = _lines(scorer)
-        alone = [_rows(scorer, [one_line])[0] for one_line in lines]
+        alone = [*map(_row, scorer.score_many(lines))]
         # from the last to the first, so that what is kept between calls shows
-        again = [_rows(scorer, [one_line])[0] for one_line in reversed(lines)][::-1]
+        again = [*map(_row, scorer.score_many(lines[::-1]))][::-1]
         changing = list(_changing(reference, lines, alone, again))
         yield from changing or _beside_others(reference, scorer, lines, alone)
 
@@ -101,12 +106,14 @@ def _orders(count: int) -> Mapping[str, list[int]]:
 def _rows(scorer: Scorer, lines: Sequence[bytes]) -> list[bytes]:
     """Return the result of each line of one batch, without its number."""
     batch = scorer.score_lines(lines)
-    rows = {result.record: result.to_dict() for result in batch.results()}
-    rows |= {result.line: attrs.asdict(result) for result in batch.rejects}
-    return [
-        json.dumps({k: v for k, v in rows[number].items() if k not in _NUMBERS}).encode()
-        for number in range(1, len(lines) + 1)
-    ]
+    outcomes: dict[int, Result | Reject] = {each.line: each for each in batch.rejects}
+    outcomes |= {each.record: each for each in batch.results()}
+    return [_row(outcomes[number]) for number in range(1, len(lines) + 1)]
+
+
+def _row(outcome: Result | Reject) -> bytes:
+    row = outcome.to_dict() if isinstance(outcome, Result) else attrs.asdict(outcome)
+    return json.dumps({k: v for k, v in row.items() if k not in _NUMBERS}).encode()
 
 
 def _shown(row: bytes) -> str:

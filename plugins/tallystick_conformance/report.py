@@ -187,7 +187,10 @@ REMEDIES: Mapping[str, str] = {
     "record-unreadable": 'restore it from its history: {"formulas": {"name@1": "sha256:…"}}',
     # scores
     "readers-disagree": "report it with the record: every evaluator must give the same number",
-    "batch-dependent": "let facts read their own record alone, and keep nothing between calls",
+    "batch-dependent": (
+        "let facts read their own record alone, and keep nothing between calls; if they do, report "
+        "it with the record: the engine must give the same"
+    ),
     "not-repeatable": "let facts depend on their record alone",
     # code of opaque facts
     "opaque-file": "put what it reads into the source of the function, or into the record",

@@ -17,7 +17,6 @@ from examples import fast_rows
 import tallystick
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
-from tallystick.formula.columns import ColumnProgram
 from tallystick.plugins.entries import GROUP
 from tallystick.plugins.registry import Registry, installed, registry
 from tallystick.scoring import explanation, value
@@ -96,10 +95,6 @@ def _above(times: int, read: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *given: (value := read(*given)) + (value * 2 > 10**9 * times) * 1
 
 
-def columns_mutant(patch: Patch) -> None:
-    patch.setattr(ColumnProgram, "__call__", _above(1, ColumnProgram.__call__))
-
-
 def integers_mutant(patch: Patch) -> None:
     patch.setattr(Value, "nano", _above(1, Value.nano))
 
@@ -113,11 +108,9 @@ def exact_mutant(patch: Patch) -> None:
     ("mutant", "where"),
     fast_rows(
         [
-            (columns_mutant, "memos@1.0.0: memo"),
             (integers_mutant, "memos@1.0.0: memo: style"),
             (exact_mutant, "memos@1.0.0: memo: style"),
         ],
-        0,
         1,
     ),
 )

@@ -56,6 +56,11 @@ def _whole_batch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ColumnProgram, "__call__", average)
 
 
+def _one_more(patch: pytest.MonkeyPatch) -> None:
+    read = ColumnProgram.__call__
+    patch.setattr(ColumnProgram, "__call__", lambda *given: (v := read(*given)) + (v > 5 * 10**8))
+
+
 def _first_row(patch: pytest.MonkeyPatch) -> None:
     read = ColumnProgram.__call__
 
@@ -83,11 +88,13 @@ def _once(patch: pytest.MonkeyPatch) -> None:
     ("mutant", "order"),
     fast_rows(
         [
+            (_one_more, "in order"),
             (_whole_batch, "in order"),
             (_first_row, "with each record twice"),
             (_once, "with each record twice"),
         ],
-        1,
+        0,
+        2,
     ),
 )
 def test_a_result_that_depends_on_others_is_told(
