@@ -40,8 +40,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
@@ -165,38 +164,24 @@ def select_group(  # noqa: PLR0913  # what a group follows from
         miners = state.miners.values()
         recovering = [m.hotkey for m in miners if _is_reaching(rules, m, skill_type) is False]
     # before any is drawn, so that a wrong seed is told where nobody can be
-    ticket = partial(_ticket, _draw(skill_type, round, seed))
+    ticket = tickets(skill_type, round, seed)
     auditors = _auditors(sorted(rest, key=ticket), sorted(recovering, key=ticket), rules)
     return Group.of(primaries, auditors, rules)
 
 
-def draw_ticket(
-    hotkey: str,
-    skill_type: str,
-    *,
-    round: int,  # noqa: A002  # the field's word
-    seed: str,
-) -> bytes:
-    """Return the ticket of a miner in the draw of auditors: 32 bytes; the lowest are drawn.
+def tickets(skill_type: str, number: int, seed: str) -> Callable[[str], bytes]:
+    """Return the tickets of miners in the draw of auditors: 32 bytes; the lowest are drawn.
 
     Raises:
         StateError: the round is outside [0, 2**64), or the seed is no Unicode text.
     """
-    return _ticket(_draw(skill_type, round, seed), hotkey)
-
-
-def _draw(skill_type: str, number: int, seed: str) -> bytes:
-    """Return what the tickets of a draw have in common."""
     try:
         texts = [text.encode() for text in (seed, skill_type)]
     except UnicodeEncodeError:
         raise StateError(f"found the seed {seed!a:.60}, expected Unicode text") from None
     framed = b"".join(_number("length", len(text)) + text for text in texts)
-    return DRAW.encode() + _number("round", number) + framed
-
-
-def _ticket(draw: bytes, hotkey: str) -> bytes:
-    return hashlib.sha256(draw + hotkey.encode()).digest()
+    draw = DRAW.encode() + _number("round", number) + framed
+    return lambda hotkey: hashlib.sha256(draw + hotkey.encode()).digest()
 
 
 def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:

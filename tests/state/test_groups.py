@@ -25,9 +25,9 @@ from tallystick_state.groups import (
     Group,
     auditor_streak,
     candidate_pool,
-    draw_ticket,
     is_ejected,
     select_group,
+    tickets,
 )
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
@@ -129,9 +129,9 @@ def test_the_example_of_the_page_is_right_by_hashlib_alone() -> None:
         b"\x00\x00\x00\x00\x00\x00\x00\x0ablock-4242"
         b"\x00\x00\x00\x00\x00\x00\x00\x0amcp_server"
     )
-    tickets = {h: hashlib.sha256(prefix + h.encode()).hexdigest() for h in ("hk-a", "hk-b", "hk-c")}
-    assert rows == {hotkey: ticket[:24] for hotkey, ticket in tickets.items()}
-    assert drawn == [tuple(sorted(tickets, key=tickets.__getitem__)[:2])]
+    found = {h: hashlib.sha256(prefix + h.encode()).hexdigest() for h in ("hk-a", "hk-b", "hk-c")}
+    assert rows == {hotkey: ticket[:24] for hotkey, ticket in found.items()}
+    assert drawn == [tuple(sorted(found, key=found.__getitem__)[:2])]
 
 
 def test_the_example_of_the_page_is_what_is_drawn() -> None:
@@ -143,13 +143,11 @@ def test_the_example_of_the_page_is_what_is_drawn() -> None:
 @given(st.text(max_size=4), st.text(max_size=4), st.text(max_size=4), st.text(max_size=4))
 def test_tickets_of_different_draws_differ(seed: str, name: str, moved: str, hotkey: str) -> None:
     """Wherever the border between two texts is."""
-    ticket = draw_ticket(hotkey, moved + name, round=1, seed=seed)
+    ticket = tickets(moved + name, 1, seed)(hotkey)
     assert ticket == bytes.fromhex(oracle.ticket(hotkey, moved + name, (1, seed)))
     if moved:
-        assert ticket != draw_ticket(hotkey, name, round=1, seed=seed + moved)
-        assert draw_ticket(moved + hotkey, name, round=1, seed=seed) != draw_ticket(
-            hotkey, name + moved, round=1, seed=seed
-        )
+        assert ticket != tickets(name, 1, seed + moved)(hotkey)
+        assert tickets(name, 1, seed)(moved + hotkey) != tickets(name + moved, 1, seed)(hotkey)
 
 
 @pytest.mark.nightly
