@@ -21,7 +21,7 @@ from tallystick_state.step_roots import EpochLeaf
 from tallystick_state.stored_state import StoredState
 
 Memory: TypeAlias = OrderedDict[tuple[int, str], EpochLeaf]
-"""Leaves by the number of their epoch and the digest of the snapshot after it."""
+"""Leaves by the number of their epoch and the hash of the entry that closed it."""
 _MOST_LEAVES = 4096
 
 
@@ -44,7 +44,7 @@ class ServedLog(EpochLog):
         )
 
     def _remembered(self, epoch: int, stored: str | None) -> EpochLeaf:
-        key = epoch, self.closed[epoch].snapshot
+        key = epoch, self.closed[epoch].hash
         leaf = self.memory.get(key)
         if leaf is None:
             leaf = self.memory[key] = self._leaf(epoch, stored)

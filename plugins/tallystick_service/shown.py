@@ -172,13 +172,13 @@ def _reputations(queries: StateQueries, number: int) -> Mapping[str, Mapping[str
 
 
 def closings_of(question: Question) -> tuple[str, ...]:
-    """Return for each epoch that has begun the digest of the snapshot that it began with.
+    """Return for each epoch that has begun the hash of the entry with which the one before closed.
 
-    The digest covers all that came before, so it names the results of closed epochs for ever.
+    The hash covers all that came before, so it names the results of closed epochs for ever.
     """
 
     def compute() -> tuple[str, ...]:
         with question.state.epoch_log() as log:
-            return (log.in_force.genesis, *(closed.snapshot for closed in log.closed))
+            return (log.in_force.genesis, *(closing.hash for closing in log.closed))
 
     return question.once("closings", compute)

@@ -16,6 +16,7 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import round_score
+from tallystick_state.chain import Entry
 from tallystick_state.model import State
 from tallystick_state.pruned import PrunedPoint
 from tallystick_state.rules_in_force import RulesInForce
@@ -35,21 +36,6 @@ from tallystick_state.trust.merkle import Tree, leaf_hash
 from tallystick_state.weights import LineRecords, LineWeights, is_of_round
 
 
-@attrs.frozen
-class Closed:
-    """The entry with which an epoch was closed.
-
-    Attributes:
-        seq: its number.
-        snapshot: the digest of the snapshot of the next epoch.
-        salt: of its leaf; None without.
-    """
-
-    seq: int
-    snapshot: str
-    salt: str | None
-
-
 @attrs.frozen(eq=False, slots=False)
 class EpochLog:
     """The closed epochs of a state, as one transaction sees them.
@@ -67,13 +53,9 @@ class EpochLog:
     trusts: bool = True
 
     @cached_property
-    def closed(self) -> tuple[Closed, ...]:
-        """The closing of each epoch, in order."""
-        closings = []
-        for entry in self.transaction.of_kind("epoch"):
-            body = json.loads(entry.body)
-            closings.append(Closed(entry.seq, body["snapshot"], body.get("salt")))
-        return tuple(closings)
+    def closed(self) -> tuple[Entry, ...]:
+        """The entry with which each epoch was closed, in order."""
+        return tuple(self.transaction.of_kind("epoch"))
 
     @cached_property
     def pruned(self) -> PrunedPoint | None:
@@ -113,7 +95,7 @@ class EpochLog:
     def _leaf(self, epoch: int, stored: str | None) -> EpochLeaf:
         if stored is not None:
             return self._read_leaf(epoch, stored)
-        rules, closed = self.in_force.at(epoch), self.closed[epoch]
+        rules, closing = self.in_force.at(epoch), json.loads(self.closed[epoch].body)
         leaf = EpochLeaf(
             epoch=epoch,
             genesis=self.in_force.genesis,
@@ -122,8 +104,8 @@ class EpochLog:
                 line: begun.digest for line, begun in self.in_force.beginning(epoch + 1).items()
             },
             steps={step: _root(rows) for step, rows in self.rows(epoch).items()},
-            snapshot=closed.snapshot,
-            salt=closed.salt,
+            snapshot=closing["snapshot"],
+            salt=closing.get("salt"),
             carry=self.in_force.begun_beside.get("carry"),
         )
         if self.keeps:
