@@ -74,15 +74,26 @@ class Effect:
         return self.had_quality and self.has_quality
 
     @property
+    def pays_alike(self) -> bool:
+        """True if there is an emission before and after, or neither."""
+        return (self.old_emission is None) == (self.new_emission is None)
+
+    @property
+    def moves(self) -> Mapping[str, Interval | None]:
+        """How far each value can move that is compared; None where no bound is known."""
+        return {
+            **self.axes,
+            **self.measures,
+            **({"quality": self.quality} if self.compares_quality else {}),
+            **({"emission": self.emission} if self.pays else {}),
+            **self.others,
+        }
+
+    @property
     def is_none(self) -> bool:
         """True if no score of the type can change, and none comes or goes."""
-        moved = [*self.axes.values(), *self.measures.values()]
-        moved += [self.quality] if self.compares_quality else []
-        moved += [self.emission] if self.pays else []
-        alike = self.pays or (self.old_emission is None and self.new_emission is None)
-        alike = alike and self.had_quality == self.has_quality
-        moved += self.others.values()
-        return alike and all(move is not None and move.is_zero for move in moved)
+        alike = self.pays_alike and self.had_quality == self.has_quality
+        return alike and all(move is not None and move.is_zero for move in self.moves.values())
 
 
 def effect(

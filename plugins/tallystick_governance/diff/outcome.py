@@ -112,21 +112,3 @@ class Outcome:
     def direction(self) -> Direction:
         """The ways in which it can move."""
         return joined(cause.direction for cause in self.causes)
-
-
-@attrs.frozen
-class ChangedPaths:
-    """The paths of the values that two rule sets give differently."""
-
-    paths: tuple[str, ...]
-
-    def under(self, *prefixes: str) -> tuple[str, ...]:
-        """Return those that are one of some paths, or below one."""
-        return tuple(
-            path
-            for path in self.paths
-            if any(
-                path == prefix or path.startswith((f"{prefix}.", f"{prefix}["))
-                for prefix in prefixes
-            )
-        )

@@ -20,23 +20,22 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.binding import bind_allocation
 from tallystick_allocation.proofs import value_ranges
-from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps.step import BoundStep, Collected
 from tallystick_consensus.rules import CONSENSUS
 from tallystick_governance.diff.effect import Effect
 from tallystick_governance.diff.move import threshold_directions
 from tallystick_governance.diff.outcome import (
     Cause,
-    ChangedPaths,
     Direction,
     Outcome,
     Result,
     joined,
 )
+from tallystick_governance.diff.policy import is_at
 from tallystick_governance.ranges import Interval
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.groups import GROUPS
-from tallystick_state.sections.reputation import REPUTATION, ReputationEvent
+from tallystick_state.sections.reputation import REPUTATION, Reputation, ReputationEvent
 
 _PLACES: Mapping[str, tuple[tuple[Result, str], ...]] = {
     "claims.facts": (("views", "the digests of facts that a state keeps"),),
@@ -66,9 +65,16 @@ _PLACES: Mapping[str, tuple[tuple[Result, str], ...]] = {
         ("reputation", "when epochs end, and their steps"),
         ("thresholds", "when epochs end, and their steps"),
     ),
-    "tiers.thresholds": (("thresholds", "thresholds of tiers"),),
+    # what these come to is told by their numbers
+    **dict.fromkeys(
+        (
+            "tiers.thresholds",
+            *("reputation.events", "reputation.initial", "reputation.floor", "reputation.ceiling"),
+        ),
+        (),
+    ),
 }
-"""The results that the values of a section enter, the longest path first that fits."""
+"""The results that the values of a section enter; of several places the longest that fits."""
 KNOWN_SECTIONS = frozenset(
     {
         *("rule_set", "axes", "measures", "skill_types", "tiers", "emission", "lint", "windows"),
@@ -81,6 +87,32 @@ _ORDER: tuple[Result, ...] = (
     *("reputation", "groups", "round scores", "weights", "views"),
 )
 """The results, each after those that it is computed from."""
+_FACTOR = "emission.factors.consensus"
+"""The factor that is the consensus of a record, which the bands of events are about."""
+_PARTS: Mapping[Result, tuple[str, ...]] = {
+    # records can have a consensus that no section computes
+    "consensus": ("consensus", _FACTOR),
+    "reruns": ("consensus",),
+    "flags": ("reputation",),
+    "thresholds": ("tiers",),
+    "emission": ("emission",),
+    "reputation": ("reputation",),
+    "groups": ("groups",),
+    "round scores": ("allocation",),
+    "weights": ("allocation",),
+    "views": ("reputation", "claims"),
+}
+"""The parts of a rule set of which one is enough for a result; records and scores need none."""
+_AFTER: Mapping[Result, tuple[tuple[str, tuple[Result, ...]], ...]] = {
+    "flags": (("the submissions of a group", ("records",)),),
+    "thresholds": (("the results that they follow", ("records", "scores")),),
+    "reputation": (("events", ("records", "consensus", "reruns", "flags")),),
+    "groups": (("the pool", ("reputation", "flags")),),
+    "round scores": (("who has records", ("groups",)),),
+    "weights": (("who has records", ("groups",)), ("the scores of miners", ("round scores",))),
+    "views": (("leaderboards and ranks", ("reputation", "groups")),),
+}
+"""The results that a result is computed from, by what it reads of them."""
 
 
 def outcomes(
@@ -94,40 +126,27 @@ def outcomes(
         paths: of the values that differ, without those that no result depends on.
         effects: what the change can do to the score of a record, by type.
     """
-    walk = _Walk(old, new, ChangedPaths(tuple(paths)), effects)
-    return tuple(walk.outcome(result) for result in _ORDER if walk.has(result))
+    walk = _Walk(old, new, paths, effects)
+    parts = _parts(old) | _parts(new)
+    has = [result for result in _ORDER if parts.intersection(_PARTS.get(result, parts))]
+    return tuple(map(walk.outcome, has))
 
 
-@attrs.frozen(eq=False)
+def _parts(rules: Scorer) -> set[str]:
+    """Return the names of the sections of rules, and of other tables that make a result."""
+    tiers, emission = rules.rule_set.tiers, rules.rule_set.emission
+    tables = {"tiers": tiers is not None, "emission": emission is not None}
+    tables[_FACTOR] = emission is not None and CONSENSUS.name in emission.factors
+    return {"axes", *rules.rule_set.sections, *(name for name, has in tables.items() if has)}
+
+
+@attrs.frozen(eq=False, slots=False)
 class _Walk:
     old: Scorer
     new: Scorer
-    changed: ChangedPaths
+    changed: Sequence[str]
     effects: Sequence[Effect]
     done: dict[Result, Outcome] = attrs.field(factory=dict)
-
-    def has(self, result: Result) -> bool:
-        """Return whether either rule set has a result."""
-        sections = {*self.old.rule_set.sections, *self.new.rule_set.sections}
-        tiers = self.old.rule_set.tiers, self.new.rule_set.tiers
-        match result:
-            case "consensus":  # records can have one that no section computes
-                return CONSENSUS.name in sections or any(
-                    _has_consensus(rules) for rules in (self.old, self.new)
-                )
-            case "reruns":
-                return CONSENSUS.name in sections
-            case "flags" | "reputation" | "views":
-                return REPUTATION.name in sections or (result == "views" and "claims" in sections)
-            case "groups":
-                return GROUPS.name in sections
-            case "thresholds":
-                return any(tier is not None for tier in tiers)
-            case "round scores" | "weights":
-                return ALLOCATION.name in sections
-            case "emission":
-                return any(rules.rule_set.emission is not None for rules in (self.old, self.new))
-        return True
 
     def outcome(self, result: Result) -> Outcome:
         """Return a result, after those that it is computed from."""
@@ -137,20 +156,25 @@ class _Walk:
         if result == "reputation" and moving:
             outcome = attrs.evolve(outcome, bound=self._reputations(outcome.direction))
         self.done[result] = outcome
-        return self.done[result]
+        return outcome
+
+    def _under(self, *places: str) -> tuple[str, ...]:
+        """Return the values that differ at some places, or below one."""
+        return tuple(path for path in self.changed if any(is_at(path, each) for each in places))
+
+    @property
+    def _reputation(self) -> tuple[Reputation | None, Reputation | None]:
+        old, new = (rules.rule_set.section(REPUTATION) for rules in (self.old, self.new))
+        return old, new
 
     # values that differ
 
     def _direct(self, result: Result) -> Iterator[Cause]:
         """Yield the values of sections that enter a result."""
         for place, entered in _PLACES.items():
-            paths = tuple(path for path in self.changed.under(place) if _place(path) == place)
-            if place == "reputation":
-                paths = tuple(p for p in paths if not p.startswith(("reputation.events.",)))
-                paths = tuple(p for p in paths if p not in _LIMITS)
-            paths = tuple(path for path in paths if not self._is_off(path))
+            paths = tuple(p for p in self.changed if _place(p) == place and not self._is_off(p))
             for name, subject in entered:
-                if name == result and paths and place != "tiers.thresholds":
+                if name == result and paths:
                     yield Cause(subject, Direction.BOTH, paths)
 
     def _is_off(self, path: str) -> bool:
@@ -168,7 +192,7 @@ class _Walk:
             case "records":
                 yield from self._requirements()
             case "consensus":
-                paths = self.changed.under(_FACTOR)
+                paths = self._under(_FACTOR)
                 if paths:
                     yield Cause("the weights of components", Direction.BOTH, paths)
                 yield from self._of_types("groups")
@@ -187,23 +211,23 @@ class _Walk:
                 yield from self._steps(collected=True)
             case "weights":
                 yield from self._steps(collected=False)
-                unknown = {p.partition(".")[0] for p in self.changed.paths} - KNOWN_SECTIONS
+                unknown = {p.partition(".")[0] for p in self.changed} - KNOWN_SECTIONS
                 for name in sorted(unknown):
-                    paths = self.changed.under(name)
+                    paths = self._under(name)
                     yield Cause(f"the section {name}, which is not analysed", Direction.BOTH, paths)
 
     def _of_types(self, noun: str) -> Iterator[Cause]:
         """Yield the types of one of the rule sets alone, whose records or groups come or go."""
         for name in sorted({*self.old.types} ^ {*self.new.types}):
             verb = "go" if name in self.old.types else "come"
-            paths = self.changed.under(f"skill_types.{name}")
+            paths = self._under(f"skill_types.{name}")
             yield Cause(f"{noun} of {name} {verb}", Direction.BOTH, paths)
 
     def _requirements(self) -> Iterator[Cause]:
         yield from self._of_types("records")
         for name in sorted({*self.old.types} & {*self.new.types}):
             place = f"skill_types.{name}"
-            paths = self.changed.under(f"{place}.requires", f"{place}.plugin")
+            paths = self._under(f"{place}.requires", f"{place}.plugin")
             if paths:
                 yield Cause(f"records of {name} that are refused", Direction.BOTH, paths)
 
@@ -215,13 +239,12 @@ class _Walk:
             if bound is not None:
                 places += [f"axes.{axis.name}" for axis in bound.axes]
                 places += [f"measures.{measure.name}" for measure in bound.measures]
-        return self.changed.under(*places)
+        return self._under(*places)
 
     def _scores(self) -> Iterator[Cause]:
         for effect in self.effects:
-            moved = [*effect.axes.values(), *effect.measures.values(), *effect.others.values()]
+            moved = (move for name, move in effect.moves.items() if name != "emission")
             comes = effect.had_quality != effect.has_quality
-            moved += [effect.quality] if effect.compares_quality else []
             way = Direction.BOTH if comes else joined(map(Direction.of_interval, moved))
             sides = (self.old.types[effect.skill_type], self.new.types[effect.skill_type])
             if not way and _columns(sides[0]) != _columns(sides[1]):
@@ -232,17 +255,16 @@ class _Walk:
         tiers = (self.old.rule_set.tiers, self.new.rule_set.tiers)
         names = [None if tier is None else [level.name for level in tier.levels] for tier in tiers]
         if names[0] != names[1]:
-            yield Cause("the names of tiers", Direction.BOTH, self.changed.under("tiers.levels"))
+            yield Cause("the names of tiers", Direction.BOTH, self._under("tiers.levels"))
 
     def _emissions(self) -> Iterator[Cause]:
         for effect in self.effects:
-            alike = effect.pays or (effect.old_emission is None and effect.new_emission is None)
             way = Direction.of_interval(effect.emission) if effect.pays else Direction.NONE
-            way = way if alike else Direction.BOTH
+            way = way if effect.pays_alike else Direction.BOTH
             yield Cause(
                 effect.skill_type, way, self._paths_of(effect.skill_type), bound=effect.emission
             )
-        blocks = self.changed.under("epochs.blocks")
+        blocks = self._under("epochs.blocks")
         if blocks and any(_reads(rules, "epoch") for rules in (self.old, self.new)):
             yield Cause("which epoch a record is of", Direction.BOTH, blocks)
 
@@ -251,7 +273,7 @@ class _Walk:
         for name in sorted({*self.old.types, *self.new.types}):
             sides = [rules.types.get(name) for rules in (self.old, self.new)]
             before, after = (None if side is None else side.tiers for side in sides)
-            paths = self.changed.under("tiers.thresholds", f"skill_types.{name}.baseline")
+            paths = self._under("tiers.thresholds", f"skill_types.{name}.baseline")
             if before is None or after is None:
                 if (before is None) != (after is None):
                     yield Cause(f"those of {name}", Direction.BOTH, self._paths_of(name))
@@ -267,25 +289,25 @@ class _Walk:
                 yield Cause(f"{threshold} of {name}", step, paths, note=note)
 
     def _limits(self) -> Iterator[Cause]:
-        before, after = (rules.rule_set.section(REPUTATION) for rules in (self.old, self.new))
+        before, after = self._reputation
         if before is None or after is None:
             return
         for name in ("initial", "floor", "ceiling"):
             first, second = getattr(before, name), getattr(after, name)
             step = Fraction(second) - Fraction(first)
             way = Direction.of_step(first, second)
-            paths = self.changed.under(f"reputation.{name}")
+            paths = self._under(f"reputation.{name}")
             # whoever is no newcomer, or stands between floor and ceiling, stays
             bound = Interval(min(step, _ZERO), max(step, _ZERO))
             yield Cause(name, way, paths, bound=bound, note=f"{first} → {second}")
 
     def _events(self) -> Iterator[Cause]:
         """Yield the events whose effect on a reputation differs, with the change of a record."""
-        before, after = (rules.rule_set.section(REPUTATION) for rules in (self.old, self.new))
+        before, after = self._reputation
         events = [{} if rules is None else rules.events for rules in (before, after)]
         for name in sorted({*events[0], *events[1]}):
             first, second = events[0].get(name), events[1].get(name)
-            paths = self.changed.under(f"reputation.events.{name}")
+            paths = self._under(f"reputation.events.{name}")
             if not paths:
                 continue
             note = f"{_delta(first)} → {_delta(second)} a record"
@@ -301,7 +323,7 @@ class _Walk:
 
     def _delta_bound(self, old: ReputationEvent, new: ReputationEvent) -> Interval | None:
         """Return how far the delta of a record moves that has an event once, and no other one."""
-        before, after = (rules.rule_set.section(REPUTATION) for rules in (self.old, self.new))
+        before, after = self._reputation
         if before is None or after is None:
             return None
         factor = Fraction(_factor(new)) - Fraction(_factor(old))
@@ -311,7 +333,7 @@ class _Walk:
 
     def _reputations(self, direction: Direction) -> Interval | None:
         """Return how far a reputation can move: both stay between floor and ceiling."""
-        before, after = (rules.rule_set.section(REPUTATION) for rules in (self.old, self.new))
+        before, after = self._reputation
         if before is None or after is None:
             return None
         low = Fraction(after.floor) - Fraction(before.ceiling)
@@ -328,7 +350,7 @@ class _Walk:
             for rules in (self.old, self.new)
         ]
         steps = [{} if side is None else {step.name: step for step in side.steps} for side in bound]
-        whole = self.changed.under("allocation")
+        whole = self._under("allocation")
         moving: set[str] = set()
         for name in dict.fromkeys((*steps[1], *steps[0])):
             first, second = steps[0].get(name), steps[1].get(name)
@@ -343,7 +365,7 @@ class _Walk:
             if not (differs or read or through):
                 continue
             moving.add(name)
-            paths = self.changed.under(f"allocation.steps[{name}]") if differs else ()
+            paths = self._under(f"allocation.steps[{name}]") if differs else ()
             if (records is not None) is collected:
                 note = f"reads {', '.join(read)}" if read else ""
                 yield Cause(f"step {name}", Direction.BOTH, paths, through, note=note)
@@ -357,7 +379,7 @@ class _Walk:
         read: list[Result] = ["records", "emission" if "emission" in values else "scores"]
         read += ["reputation"] if "reputation" in values else []
         read += ["scores"] if "base_weight" in values else []
-        weights = any(path.endswith(".base_weight") for path in self.changed.paths)
+        weights = any(path.endswith(".base_weight") for path in self.changed)
         moves = tuple(dict.fromkeys(result for result in read if self._moves(result)))
         return moves or (("scores",) if weights and "base_weight" in values else ())
 
@@ -366,65 +388,35 @@ class _Walk:
     def _moves(self, *results: Result) -> tuple[Result, ...]:
         return tuple(r for r in results if r in self.done and self.done[r].direction)
 
-    def _followed(self, result: Result) -> Iterator[Cause]:  # noqa: C901  # a case for each result
+    def _followed(self, result: Result) -> Iterator[Cause]:
         """Yield the results that move and that a result is computed from."""
-        match result:
-            case "emission":
-                rises = self.done["thresholds"].direction if "thresholds" in self.done else None
-                direct = all(c.paths and not c.through for c in self._causes("thresholds"))
-                if rises and not (direct and self._in_effects("thresholds")):
-                    yield from self._after("tiers", "thresholds")
-                if any(_reads(rules, "consensus") for rules in (self.old, self.new)):
-                    yield from self._after("the consensus of a record", "consensus")
-            case "thresholds":
-                if any(
-                    rules.rule_set.section(EPOCHS) is not None for rules in (self.old, self.new)
-                ):
-                    yield from self._after("the results that they follow", "records", "scores")
-            case "reputation":
-                yield from self._after("events", "records", "consensus", "reruns", "flags")
-            case "flags":
-                yield from self._after("the submissions of a group", "records")
-            case "groups":
-                yield from self._after("the pool", "reputation", "flags")
-            case "weights":
-                yield from self._after("who has records", "groups")
-                yield from self._after("the scores of miners", "round scores")
-            case "round scores":
-                yield from self._after("who has records", "groups")
-            case "views":
-                yield from self._after("leaderboards and ranks", "reputation", "groups")
-
-    def _causes(self, result: Result) -> tuple[Cause, ...]:
-        return self.done[result].causes if result in self.done else ()
-
-    def _in_effects(self, result: Result) -> bool:
-        """Return whether the bounds of emissions suppose what moves a result."""
-        paths = {path for cause in self._causes(result) for path in cause.paths}
-        return not any(path.startswith("epochs") for path in paths)
-
-    def _after(self, subject: str, *results: Result) -> Iterator[Cause]:
-        moving = self._moves(*results)
-        if moving:
-            yield Cause(subject, Direction.BOTH, through=moving)
+        followed = _AFTER.get(result, ())
+        sides = (self.old, self.new)
+        if result == "thresholds" and all(s.rule_set.section(EPOCHS) is None for s in sides):
+            followed = ()
+        if result == "emission":
+            # the bounds of emissions suppose thresholds that move by their own values alone
+            causes = self.done["thresholds"].causes if "thresholds" in self.done else ()
+            own = (bool(c.paths) and not c.through and not _of_epochs(c.paths) for c in causes)
+            followed += () if all(own) else (("tiers", ("thresholds",)),)
+            if any(_reads(rules, "consensus") for rules in sides):
+                followed += (("the consensus of a record", ("consensus",)),)
+        for subject, results in followed:
+            moving = self._moves(*results)
+            if moving:
+                yield Cause(subject, Direction.BOTH, through=moving)
 
 
 _ZERO = Fraction(0)
-_FACTOR = "emission.factors.consensus"
-"""The factor that is the consensus of a record, which the bands of events are about."""
-_LIMITS = ("reputation.initial", "reputation.floor", "reputation.ceiling")
+
+
+def _of_epochs(paths: Sequence[str]) -> bool:
+    return any(path.startswith("epochs") for path in paths)
 
 
 def _place(path: str) -> str:
     """Return the longest place that a path is of; empty where none fits."""
-    fits = (p for p in _PLACES if path == p or path.startswith((f"{p}.", f"{p}[")))
-    return max(fits, key=len, default="")
-
-
-def _has_consensus(rules: Scorer) -> bool:
-    """Return whether records of any type have a consensus, which is a factor of their emission."""
-    emission = rules.rule_set.emission
-    return emission is not None and CONSENSUS.name in emission.factors
+    return max((place for place in _PLACES if is_at(path, place)), key=len, default="")
 
 
 def _inputs(step: BoundStep | None) -> list[str]:

@@ -62,10 +62,12 @@ def without_result(*rules: BoundRules) -> tuple[str, ...]:
 
 def can_change_a_result(path: str, documentation: Collection[str]) -> bool:
     """Return whether a result can depend on the value at a path that is no documentation."""
-    return not any(
-        path == documented or path.startswith((f"{documented}.", f"{documented}["))
-        for documented in documentation
-    )
+    return not any(is_at(path, documented) for documented in documentation)
+
+
+def is_at(path: str, place: str) -> bool:
+    """Return whether a path is another one, or below it."""
+    return path == place or path.startswith((f"{place}.", f"{place}["))
 
 
 def raised(old: str, new: str) -> Level:

@@ -256,11 +256,7 @@ def _most(emission: Interval | None) -> str:
 
 def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
     """Yield each value that can move, with its bounds; one text where none is known."""
-    every = [*effect.axes.items(), *effect.measures.items()]
-    every += [("quality", effect.quality)] if effect.compares_quality else []
-    every += [("emission", effect.emission)] if effect.pays else []
-    every += effect.others.items()
-    for name, move in every:
+    for name, move in effect.moves.items():
         if move is None:
             yield name, _UNKNOWN, ""
         elif not move.is_zero:
