@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from tallystick.formula.schema_path import resolve
 from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, facts_in
 from tallystick.plugins.skill_type import SkillType
-from tallystick.records.decoding import Decoder
+from tallystick.records.decoding import decoder_of
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, load_schema, skill_type_of
 from tallystick.scoring.binding import narrow
@@ -230,9 +229,7 @@ def domains_of(facts: Sequence[Node], schema: Schema) -> dict[str, Domain] | Non
 def check_examples(subject: Subject) -> Iterator[Diagnostic]:
     """Yield every example, and every record of a generator, is valid and meets the requirements."""
     types = [each for each in subject.plugin.skill_types if _has_schema(each)]
-    checkers = _RecordCheckers(
-        {t.name: RecordChecker(load_schema(t.schema), t.requirements) for t in types}
-    )
+    checkers = {t.name: RecordChecker(load_schema(t.schema), t.requirements) for t in types}
     # types may share a file of examples
     for path in dict.fromkeys(each.examples for each in types if each.examples is not None):
         yield from _examples(path, checkers)
@@ -248,33 +245,24 @@ def _has_schema(skill_type: SkillType) -> bool:
         return False
 
 
-@attrs.frozen(slots=False)
-class _RecordCheckers:
-    """The checkers of the types of a plugin, by name."""
-
-    by_type: dict[str, RecordChecker]
-
-    @cached_property
-    def decoder(self) -> Decoder:
-        return Decoder({name: checker.schema for name, checker in self.by_type.items()})
-
-    def refused(self, lines: Sequence[bytes]) -> Iterator[tuple[int, str]]:
-        """Yield the numbers of the lines that are no records of the plugin, and why not."""
-        for number, line in enumerate(lines, 1):
-            decoded = self.decoder.decode(line, number)
-            if isinstance(decoded, Reject):
-                path = decoded.path or "the record"
-                yield (
-                    number,
-                    f"{decoded.code}: {path}: found {decoded.value}, expected {decoded.expected}",
-                )
-                continue
-            record = json.loads(line)
-            for requirement in self.by_type[record["skill_type"]].unmet(record) or ():
-                yield number, f"{requirement.code}: expected {requirement.expected}"
+def _refused(
+    checkers: Mapping[str, RecordChecker], lines: Sequence[bytes]
+) -> Iterator[tuple[int, str]]:
+    """Yield the numbers of the lines that are no records of the plugin, and why not."""
+    decoder = decoder_of({name: checker.schema for name, checker in checkers.items()})
+    for number, line in enumerate(lines, 1):
+        decoded = decoder.decode(line, number)
+        if isinstance(decoded, Reject):
+            path = decoded.path or "the record"
+            why = f"{decoded.code}: {path}: found {decoded.value}, expected {decoded.expected}"
+            yield number, why
+            continue
+        record = json.loads(line)
+        for requirement in checkers[record["skill_type"]].unmet(record) or ():
+            yield number, f"{requirement.code}: expected {requirement.expected}"
 
 
-def _examples(path: Path, checkers: _RecordCheckers) -> Iterator[Diagnostic]:
+def _examples(path: Path, checkers: Mapping[str, RecordChecker]) -> Iterator[Diagnostic]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -282,16 +270,18 @@ def _examples(path: Path, checkers: _RecordCheckers) -> Iterator[Diagnostic]:
         message = f"found a file that cannot be read ({reason}), expected examples"
         yield finding_in("example-refused", path, message)
         return
-    for number, why in islice(checkers.refused(lines), _TOLD):
+    for number, why in islice(_refused(checkers, lines), _TOLD):
         yield finding_in("example-refused", path, why, number)
 
 
-def _generated(skill_type: SkillType, checkers: _RecordCheckers) -> Iterator[Diagnostic]:
+def _generated(
+    skill_type: SkillType, checkers: Mapping[str, RecordChecker]
+) -> Iterator[Diagnostic]:
     try:
         lines = generated(skill_type, SEED)
     except Exception as error:  # noqa: BLE001  # a generator is code of the plugin
         message = f"found {type(error).__name__}: {error}"
         yield finding("generator-refused", skill_type.name, message)
         return
-    for number, why in islice(checkers.refused(lines), _TOLD):
+    for number, why in islice(_refused(checkers, lines), _TOLD):
         yield finding("generator-refused", f"{skill_type.name}, record {number}", why)
