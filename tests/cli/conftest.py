@@ -1,13 +1,13 @@
 """Stores for the tests of the commands on a state, and a solver without a process."""
 
 import pytest
-from cli.stores import begun, subnet
+from cli.stores import begun, inner, subnet
 
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.prove import process
 from tallystick_governance.prove.proving import BUDGET, answers
 
-__all__ = ["begun", "subnet"]
+__all__ = ["begun", "inner", "subnet"]
 
 
 @pytest.fixture

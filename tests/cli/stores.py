@@ -54,3 +54,12 @@ def subnet(begun: Path, tmp_path: Path) -> Subnet:
     for name in ("state.db", "r0.jsonl"):
         shutil.copy(begun / name, tmp_path / name)
     return Subnet(tmp_path / "state.db", tmp_path)
+
+
+@pytest.fixture
+def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, below that of a store."""
+    folder = subnet.folder / "a"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder

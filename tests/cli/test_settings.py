@@ -7,15 +7,6 @@ from cli.command import SKILLS, message_of, run
 from cli.stores import Subnet
 
 
-@pytest.fixture
-def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, below that of a store."""
-    folder = subnet.folder / "a"
-    folder.mkdir(parents=True)
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def test_the_environment_names_the_state(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = subnet.do("miner", "list").out
     monkeypatch.setenv("TALLYSTICK_STATE", str(subnet.where))

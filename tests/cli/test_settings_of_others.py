@@ -11,15 +11,6 @@ from cli.stores import Subnet
 INFO = ("state", "info")
 
 
-@pytest.fixture
-def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, below one in which somebody may put settings."""
-    folder = subnet.folder / "parent" / "inner"
-    folder.mkdir(parents=True)
-    monkeypatch.chdir(folder)
-    return folder
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_settings_that_another_can_write_are_ignored_with_a_warning(inner: Path, way: Way) -> None:
     folder = inner
@@ -80,7 +71,7 @@ def message_of_last(text: str) -> str:
 
 def test_the_settings_that_counted_are_named(subnet: Subnet, inner: Path) -> None:
     name = "tallystick.toml"
-    (inner / name).write_text('state = "../../state.db"\n')
+    (inner / name).write_text('state = "../state.db"\n')
     for command in (("score", SKILLS, "--rules", "skills@1.0.0"), ("facts", SKILLS)):
         told = run(*command, "-o", "out.parquet", "--json").json()
         assert told["settings"] == name

@@ -23,7 +23,6 @@ from tallystick.plugins.code import (
     Code,
     closure_files,
     engine_digest,
-    files,
     package_files,
     plugin_digest,
 )
@@ -213,8 +212,3 @@ def test_receipts_tell_the_code(tmp_path: Path) -> None:
     facts = extract_file(examples, tmp_path / "f.parquet", scorer.registry)
     assert facts.code == Code.of(scorer.registry)
     assert "sections" not in facts.to_dict()["code"]
-
-
-def test_the_files_of_a_folder_come_in_order(package: Path) -> None:
-    names = [name for name, _ in files(package)]
-    assert set(names) == set(SOURCES)

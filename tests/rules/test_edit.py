@@ -110,13 +110,6 @@ def test_a_weight_is_as_given_and_all_of_its_type_sum_to_one(
     assert list(after) == list(before)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_an_edit_that_changes_nothing_keeps_every_byte(name: str) -> None:
-    same = [(dotted(keys), value) for keys, value in values(data_of(name)).items()]
-    same = [(path, value) for path, value in same if ".weights." not in path]
-    assert edited_text(text_of(name), edits(data_of(name), same)) == text_of(name)
-
-
 LAYOUTS = {
     "dotted keys": "a.b = 1 # one\na.c = 2\n",
     "an inline table": "a = { b = 1, c = 2 } # one\n",

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-import attrs
 import pytest
 import tomli
 from rules.documents import rule_set_of
@@ -41,16 +40,6 @@ def with_value(path: tuple[str, ...], value: Value) -> dict[str, Any]:
         table = table[key]
     table[path[-1]] = value
     return data
-
-
-def test_a_table_becomes_frozen_values_with_its_other_keys_as_parameters() -> None:
-    rule_set = rule_set_of(SMALL)
-    assert rule_set.reference == "small@1.0.0"
-    assert rule_set.axes["a"].parameters == {"beta": Decimal("0.5")}
-    assert rule_set.skill_types["t"].weights == {"a": Decimal(1)}
-    assert rule_set.skill_types["t"].all_axes == ("a",)
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        rule_set.axes = {}  # type: ignore[misc]  # what is tested
 
 
 @pytest.mark.parametrize(("path", "value"), [(("groups", "tie"), "hotkey"), (("rule_set", "x"), 1)])
