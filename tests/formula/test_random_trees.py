@@ -5,12 +5,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from formula.agreement import check_many, check_rows, check_unrounded, lowered
+from formula.agreement import check_many, check_rows, check_unrounded
 from formula.constructed import A
 from formula.random_trees import (
-    LISTED,
-    MINE,
-    SHARED,
     Case,
     guarded_case,
     irrational_case,
@@ -61,20 +58,6 @@ def test_every_evaluator_gives_the_exact_value(
 )
 def test_what_doubles_of_functions_miss_is_decided_exactly(tree: Node) -> None:
     check_rows(Case(tree, ((A, Domain(0, 10**6)),)), [(n * n,) for n in range(999)])
-
-
-@pytest.mark.parametrize("below", [MINE, LISTED])
-def test_a_share_of_a_list_is_proved_to_be_a_share_and_reaches_both_ends(below: Node) -> None:
-    facts = tuple((f, Domain(0, 9)) for f in (SHARED, MINE, LISTED))
-    case = Case(cases((below == 0, 0), otherwise=SHARED / below), facts)
-    bounds = lowered(case)
-    assert (bounds.low, bounds.high) == (0, 1)
-    check_rows(case, [(0, 0, 0), (0, 1, 1), (1, 1, 1), (1, 3, 9), (9, 9, 9)])
-
-
-def test_one_of_few_values_is_a_multiple_of_what_they_share() -> None:
-    bonus = cases((A == 0, Fraction(1, 2)), otherwise=Fraction(5, 4))
-    check_rows(Case(bonus, ((A, Domain(0, 1)),)), [(0,), (1,)])
 
 
 @pytest.mark.parametrize("number", [20, pytest.param(2_000, marks=nightly)])
