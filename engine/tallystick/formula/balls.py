@@ -94,11 +94,7 @@ class Balls:
 
     def published(self) -> tuple[Column, Truths]:
         """Return the nano of each row, and whether it is certain."""
-        scaled = self.middle * NANO
-        nearest = np.rint(scaled)
-        off = (np.abs(scaled - nearest) + self.radius * NANO) * _WIDER
-        off += np.abs(scaled) * 2 * _U
-        certain = (off < _HALF) & (np.abs(scaled) < _LARGEST)
+        nearest, certain = _nearest(self, NANO)
         return np.where(certain, nearest, 0).astype(np.int64), certain
 
 
@@ -344,13 +340,20 @@ def _floor(x: Balls) -> Balls:
     return Balls(middle, np.where(decided, 0.0, np.inf))
 
 
-def _rounded(x: Balls, places: int) -> Balls:
-    scaled = x.middle * 10.0**places
+def _nearest(x: Balls, scale: float) -> tuple[Doubles, Truths]:
+    """Return the whole number nearest to a ball times a scale, and whether it is certain."""
+    scaled = x.middle * scale
     nearest = np.rint(scaled)
-    off = (np.abs(scaled - nearest) + x.radius * 10.0**places) * _WIDER + np.abs(scaled) * 2 * _U
+    off = (np.abs(scaled - nearest) + x.radius * scale) * _WIDER + np.abs(scaled) * 2 * _U
+    certain: Truths = (off < _HALF) & (np.abs(scaled) < _LARGEST)
+    return nearest, certain
+
+
+def _rounded(x: Balls, places: int) -> Balls:
+    nearest, certain = _nearest(x, 10.0**places)
     middle = nearest / 10.0**places
     radius = np.abs(middle) * 2 * _U if places else 0.0
-    return Balls(middle, np.where((off < _HALF) & (np.abs(scaled) < _LARGEST), radius, np.inf))
+    return Balls(middle, np.where(certain, radius, np.inf))
 
 
 _FUNCTIONS: Mapping[str, Callable[..., Balls]] = {

@@ -31,6 +31,7 @@ from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.generated import COLUMNS, compile_integers
 from tallystick.formula.polynomial import ONE, Compare, Condition, Polynomial, is_constant, scale
 from tallystick.formula.program import Arm, Program
+from tallystick.numbers.doubles import nearest
 from tallystick.numbers.nano import NANO, publish
 
 Column = npt.NDArray[np.int64]
@@ -155,10 +156,10 @@ class Proposal:
         """Return the nano of every row by the value of the code, and whether a row stays open."""
         if not self.is_divided:
             return value, False
-        nearest = np.rint(value)
+        if not self.error:
+            return np.rint(value).astype(np.int64), False
         # of rows outside the arm the quotient may be no number
-        is_open = ~(np.abs(value - nearest) < 1 / 2 - float(self.error)) if self.error else False
-        return nearest.astype(np.int64), is_open
+        return nearest(value, float(self.error))
 
 
 def _proposal(arm: Arm) -> Proposal | None:

@@ -1,4 +1,4 @@
-"""How far the functions of doubles are to be trusted: NumPy's exp, log and power, measured.
+"""Doubles that propose whole numbers, and how far NumPy's exp, log and power are to be trusted.
 
 Nothing in IEEE 754 binds them, and NumPy takes them from vector code or from the C library, as the
 machine has it. Bounds of columns let them be wrong by 2⁻⁴⁷ of the result and more, 64 units in the
@@ -16,12 +16,25 @@ import numpy.typing as npt
 
 from tallystick.numbers.functions import enclose_exp, enclose_log, enclose_root
 
+Doubles = npt.NDArray[np.float64]
+
 _SAMPLE = 509
 """Odd, so that vector code meets its remainder too."""
 _BITS = 160
 """Bits behind the point of the integer enclosures that the sample is compared with."""
 _CLAIMED = Fraction(1, 1 << 48)
 _END = Fraction(1, 1 << _BITS - 1)
+
+
+def nearest(values: Doubles, error: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the whole number nearest to each double, and where it is not certain.
+
+    Args:
+        values: the doubles; of one that is no number nothing is certain.
+        error: the largest difference from what they stand for.
+    """
+    whole = np.rint(values)
+    return whole.astype(np.int64), ~(np.abs(values - whole) < 1 / 2 - error)
 
 
 @cache
@@ -44,8 +57,8 @@ def power_is_trusted() -> bool:
     )
 
 
-def _positive() -> npt.NDArray[np.float64]:
-    numbers: npt.NDArray[np.float64] = 2.0 ** np.linspace(-30.0, 20.0, _SAMPLE)
+def _positive() -> Doubles:
+    numbers: Doubles = 2.0 ** np.linspace(-30.0, 20.0, _SAMPLE)
     return numbers
 
 
@@ -53,7 +66,7 @@ def _ratio(value: float | Fraction) -> tuple[int, int]:
     return value.as_integer_ratio()
 
 
-def _are_near(column: npt.NDArray[np.float64], enclosures: Sequence[tuple[int, int]]) -> bool:
+def _are_near(column: Doubles, enclosures: Sequence[tuple[int, int]]) -> bool:
     return bool(np.isfinite(column).all()) and all(
         abs(Fraction(double) - Fraction(low, 1 << _BITS)) <= abs(Fraction(double)) * _CLAIMED + _END
         for double, (low, _) in zip(column.tolist(), enclosures, strict=True)

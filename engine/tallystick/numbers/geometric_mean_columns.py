@@ -22,12 +22,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tallystick.numbers.doubles import exp_and_log_are_trusted
+from tallystick.numbers.doubles import Doubles, exp_and_log_are_trusted, nearest
 from tallystick.numbers.geometric_mean import remembered_geometric_mean
 from tallystick.numbers.weights import Weights
 
 Column = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
 
 _SCALE = 2.0**-30
 _MARGIN = 2.0**-16
@@ -62,13 +61,9 @@ def geometric_means(columns: Sequence[Column], logs: Doubles, weights: Weights) 
         np.einsum("a,ar->r", shares, logs, out=total)
         np.exp(total, out=total)
         np.multiply(total, 1 / _SCALE, out=total)
-    nearest = np.rint(total)
-    result: Column = nearest.astype(np.int64)
-    np.subtract(total, nearest, out=total)
-    np.abs(total, out=total)
     margin = (1 + len(columns) * _AXES) * _MARGIN if trusted else 1
-    # a value that is not a number is not accepted
-    hard = np.flatnonzero(~(total <= 1 / 2 - margin))
+    result, is_open = nearest(total, margin)
+    hard = np.flatnonzero(is_open)
     if len(hard):
         rows = zip(*(column[hard].tolist() for column in columns), strict=True)
         result[hard] = [remembered_geometric_mean(row, weights) for row in rows]

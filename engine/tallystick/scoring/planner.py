@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, ColumnProgram, Rows, Truths
 from tallystick.formula.tree import Node
+from tallystick.numbers.doubles import Doubles, nearest
 from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
@@ -35,7 +36,6 @@ Ratios = npt.NDArray[np.object_]
 """Fractions."""
 Facts = Callable[[str], Column]
 """A column of facts by digest."""
-Doubles = npt.NDArray[np.float64]
 
 _PLANS = 1 << 8
 """Maximum number of plans with one bound type that are kept, one for each type and thresholds."""
@@ -404,10 +404,8 @@ class Product:
         double[:] = partial
         for column in own:
             np.multiply(double, column, out=double)
-        nearest = np.rint(double)
-        result = nearest.astype(np.int64)
-        np.abs(np.subtract(double, nearest, out=double), out=double)
-        unsure = np.flatnonzero(double >= 1 / 2 - self.error)
+        result, is_open = nearest(double, self.error)
+        unsure = np.flatnonzero(is_open)
         if len(unsure):
             result[unsure] = self.program([c.take(unsure) for c in columns], len(unsure))
         return result
