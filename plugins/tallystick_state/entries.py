@@ -493,10 +493,10 @@ class Rotate(RulesEntry, frozen=True, kw_only=True):
         if old is None:
             authority.check_unsigned("a first trust file")
             root.check_block(authority.block)
-            return attrs.evolve(in_force, root=root, seq=seq)
-        envelope = authority.signed("a trust file")
-        old.authorise_successor(root, envelope, authority.block, held=in_force.held)
-        return attrs.evolve(in_force, root=root, held=in_force.held | {old.digest}, seq=seq)
+        else:
+            envelope, held = authority.signed("a trust file"), {r.digest for r in in_force.roots}
+            old.authorise_successor(root, envelope, authority.block, held=held)
+        return attrs.evolve(in_force, rotations=(*in_force.rotations, root), seq=seq)
 
 
 class Scheduled(RulesEntry, frozen=True, kw_only=True):

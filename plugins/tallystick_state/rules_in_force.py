@@ -46,9 +46,8 @@ class RulesInForce:
     Attributes:
         schedules: the rule sets of each line, in the order of names; most states have one.
         plugins: what the rule sets of later entries are loaded with.
-        root: the trust file in force; None while the operator decides alone.
         first_root: the trust file in the first entry of the log; None without one.
-        held: the digests of the trust files that were in force before.
+        rotations: the trust files that came into force since, in their order.
         pools: how the lines share the weight of the state; None where they do not.
         network: the digest of the network file that it began with; None without one.
         carry: the values that it carries over; None without.
@@ -58,9 +57,8 @@ class RulesInForce:
 
     schedules: Mapping[str, Schedule[StateRules]]
     plugins: Plugins
-    root: TrustRoot | None = None
     first_root: TrustRoot | None = None
-    held: frozenset[str] = frozenset()
+    rotations: tuple[TrustRoot, ...] = ()
     pools: Schedule[Pools | None] = NO_POOLS
     network: str | None = None
     carry: Carry | None = None
@@ -75,6 +73,17 @@ class RulesInForce:
     def lines(self) -> Mapping[str, Timeline[StateRules]]:
         """The rule sets of each line from epoch to epoch."""
         return {line: schedule.timeline for line, schedule in self.schedules.items()}
+
+    @property
+    def roots(self) -> tuple[TrustRoot, ...]:
+        """Every trust file that was in force, in their order."""
+        first = () if self.first_root is None else (self.first_root,)
+        return (*first, *self.rotations)
+
+    @property
+    def root(self) -> TrustRoot | None:
+        """The trust file in force; None while the operator decides alone."""
+        return self.rotations[-1] if self.rotations else self.first_root
 
     def at(self, epoch: int) -> EpochRules:
         """Return the rules of every line in an epoch."""
@@ -328,7 +337,7 @@ def begun(
         StateError: there is none, two are of one line, two lines have one skill type, or epochs of
             two lengths.
     """
-    in_force = RulesInForce({}, plugins, root, root)
+    in_force = RulesInForce({}, plugins, root)
     for own in sorted(rules, key=lambda own: own.line):
         if own.line in in_force.schedules:
             earlier = in_force.schedules[own.line].first.rule_set.reference

@@ -27,7 +27,6 @@ from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.authority import read_root
 from tallystick_state.chain import GENESIS_HASH, Entry, check
-from tallystick_state.entries import Rotate
 from tallystick_state.event_log import EventLog
 from tallystick_state.pruned_base import TABLES as BASE_TABLES
 from tallystick_state.pruned_base import BaseRow, base_rows, lay, row_line
@@ -190,12 +189,7 @@ def is_export(path: Path) -> bool:
 
 def _check_first(path: Path, log: EventLog, pinned: TrustRoot) -> None:
     """Refuse a state whose first trust file is another one."""
-    first = log.in_force.first_root
-    if first is None:
-        rotations = (json.loads(entry.body) for entry in log.transaction.of_kind(Rotate.kind))
-        first_digest = next((body["digest"] for body in rotations), "none")
-    else:
-        first_digest = first.digest
+    first_digest = next((root.digest for root in log.in_force.roots), "none")
     if first_digest != pinned.digest:
         message = f"{path}: found {first_digest} as the first trust file, expected {pinned.digest}"
         raise TrustError(message, code="other-root")
