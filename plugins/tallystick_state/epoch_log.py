@@ -22,7 +22,6 @@ from tallystick_state.pruned import PrunedPoint
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.step_roots import (
     ANEW,
-    Counted,
     EpochLeaf,
     LeafRow,
     RootedStep,
@@ -90,7 +89,7 @@ class EpochLog:
         if self.pruned is not None:
             self.pruned.check_epoch(epoch)
         events, weights = [*self.transaction.events(epoch)], self._weight_rows(epoch)
-        return step_rows(Counted(epoch, self.in_force, events, self.state, weights))
+        return step_rows(epoch, self.in_force, events, self.state, weights)
 
     def _leaf(self, epoch: int, stored: str | None) -> EpochLeaf:
         if stored is not None:

@@ -33,9 +33,10 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import attrs
@@ -149,66 +150,39 @@ class EpochLeaf:
         return canonical_bytes(json_value(self))
 
 
-@attrs.frozen(slots=False)
-class Counted:
-    """The inputs of the rows of an epoch.
+def step_rows(
+    epoch: int,
+    in_force: RulesInForce,
+    events: Sequence[StateEvent],
+    state: Callable[[int], State],
+    weights: Iterable[LeafRow],
+) -> dict[RootedStep, list[bytes] | None]:
+    """Return the rows of every step of an epoch, as the data of leaves, in the order of their keys.
 
-    Attributes:
+    Args:
         epoch: its number.
         in_force: the rules of each epoch.
         events: all that were recorded while it was open.
         state: returns the state as an epoch began.
         weights: the rows of weights, in any order.
     """
-
-    epoch: int
-    in_force: RulesInForce
-    events: Sequence[StateEvent]
-    state: Callable[[int], State]
-    weights: Iterable[LeafRow]
-
-    @cached_property
-    def rules(self) -> Mapping[str, StateRules]:
-        """By line, the rules that count the epoch."""
-        return {rules.line: rules for rules in self.in_force.at(self.epoch).lines}
-
-    @cached_property
-    def adopted(self) -> Mapping[str, StateRules]:
-        """By line, rules that begin with the next epoch."""
-        return self.in_force.beginning(self.epoch + 1)
-
-    @cached_property
-    def after(self) -> State:
-        """The state as the next epoch begins."""
-        return self.state(self.epoch + 1)
-
-    def own(self, line: str) -> tuple[StateEvent, ...]:
-        """Return the events of a line."""
-        line_of = self.in_force.line_of
-        return tuple(event for event in self.events if line_of(event.skill_type) == line)
-
-    @cached_property
-    def closings(self) -> Sequence[Closing]:
-        """The closing of each line; its state is that of the epoch's beginning."""
-        begun, lines = self.state(self.epoch), self.in_force.lines
-        return [
-            Closing(rules, Pins(self.state, lines[line].at), EventRecords(self.own(line)), begun)
-            for line, rules in self.rules.items()
-        ]
-
-
-def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
-    """Return the rows of every step, as the data of leaves, in the order of their keys."""
+    own = defaultdict[str | None, list[StateEvent]](list)
+    for event in events:
+        own[in_force.line_of(event.skill_type)].append(event)
+    begun, after, lines = state(epoch), state(epoch + 1), in_force.lines
+    closings = {
+        rules.line: Closing(
+            rules, Pins(state, lines[rules.line].at), EventRecords(own[rules.line]), begun
+        )
+        for rules in in_force.at(epoch).lines
+    }
+    deltas = (delta_rows(closing, own[line]) for line, closing in closings.items())
     return {
-        **event_rows(counted.events),
-        "deltas": sorted_rows(
-            row
-            for closing in counted.closings
-            for row in delta_rows(closing, counted.own(closing.rules.line))
-        ),
-        "reputations": sorted_rows(_reputation_rows(counted)),
-        "thresholds": sorted_rows(_threshold_rows(counted)),
-        "weights": sorted_rows(counted.weights),
+        **event_rows(events),
+        "deltas": sorted_rows(chain.from_iterable(deltas)),
+        "reputations": sorted_rows(_reputation_rows(closings, in_force, begun, after)),
+        "thresholds": sorted_rows(_threshold_rows(closings, in_force, after)),
+        "weights": sorted_rows(weights),
     }
 
 
@@ -293,25 +267,31 @@ _THRESHOLD_STEPS: Mapping[str, Callable[[Closing], Closing]] = {
 }
 
 
-def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
-    means = dict[Owner, Fraction]()
-    for closing in counted.closings:
+_Closings = Mapping[str, Closing]
+"""The closing of each line; its state is that of the epoch's beginning."""
+
+
+def _reputation_rows(
+    closings: _Closings, in_force: RulesInForce, before_closing: State, closed: State
+) -> Iterable[LeafRow]:
+    means, with_reputation = dict[Owner, Fraction](), dict[str, StateRules]()
+    for line, closing in closings.items():
         means.update(aggregate_deltas(closing).means)
-    before_closing = counted.state(counted.epoch).miners
-    for hotkey, miner in counted.after.miners.items():
-        is_anew = miner.anew == counted.epoch
-        begun = None if is_anew else before_closing.get(hotkey)
+        if closing.rules.rule_set.section(REPUTATION) is not None:
+            with_reputation[line] = closing.rules
+    adopted = in_force.beginning(closed.epoch)
+    for hotkey, miner in closed.miners.items():
+        is_anew = miner.anew == before_closing.epoch
+        begun = None if is_anew else before_closing.miners.get(hotkey)
         for skill_type, nano in miner.reputation.items():
-            owner, line = (hotkey, skill_type), counted.in_force.line_of(skill_type) or ""
-            rules, mean = counted.rules.get(line), means.get(owner)
-            if rules is not None and rules.rule_set.section(REPUTATION) is None:
-                rules = None
+            owner, line = (hotkey, skill_type), in_force.line_of(skill_type) or ""
+            rules, mean = with_reputation.get(line), means.get(owner)
             before = None if begun is None else begun.reputation.get(skill_type)
             if before is None and rules is not None and skill_type in rules.rule_set.skill_types:
                 before = rules.initial_reputation
             # what is stored is shown, also where it is not what it should be
             after: int | None = nano
-            if line in counted.adopted:
+            if line in adopted:
                 after = before if before is None or rules is None else damped(rules, before, mean)
             value = {
                 "after": decimal_text(after),
@@ -322,10 +302,12 @@ def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
             yield (*owner, value | ({ANEW: miner.anew} if is_anew else {}))
 
 
-def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:
-    stored = counted.after.thresholds
-    for closing in counted.closings:
-        rules, adopted = closing.rules, counted.adopted.get(closing.rules.line)
+def _threshold_rows(
+    closings: _Closings, in_force: RulesInForce, closed: State
+) -> Iterable[LeafRow]:
+    stored, beginning = closed.thresholds, in_force.beginning(closed.epoch)
+    for line, closing in closings.items():
+        rules, adopted = closing.rules, beginning.get(line)
         before = {
             name: {**seeds, **closing.state.thresholds.get(name, {})}
             for name, seeds in rules.seeds.items()
