@@ -9,7 +9,7 @@ which rate of detection, it would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -165,13 +165,9 @@ class Responses:
     """The strategies of a rule set, each tried alone among honest others.
 
     Attributes:
-        reference: the rule set.
-        setting: the size of the networks.
         every: the responses, by skill type and then in the order of the strategies.
     """
 
-    reference: str
-    setting: Setting
     every: tuple[Response, ...]
 
     @cached_property
@@ -346,14 +342,12 @@ def trials(  # noqa: PLR0913  # the rules, and what decides the rest
 def responses(
     tried: Sequence[Trial],
     names: Iterable[str] = (),
-    progress: Callable[[int, int], None] | None = None,
 ) -> Responses:
     """Try strategies, each alone among honest others.
 
     Args:
         tried: the skill types of one rule set, at least one.
         names: of the strategies; all that there are by default. Honest work is always among them.
-        progress: told how many are tried, and of how many.
 
     Raises:
         InputError: there is no strategy of a name, or the rules read of records what a simulation
@@ -364,19 +358,14 @@ def responses(
     known = {name: strategy for trial in tried for name, strategy in trial.strategies.items()}
     for name in wanted:
         strategy_of(known, name)
-    plan = [
-        (trial, strategy)
-        for trial in tried
-        for name, strategy in trial.strategies.items()
-        if not chosen or name in wanted
-    ]
-    every = []
-    for number, (trial, strategy) in enumerate(plan, 1):
-        every.append(trial.response(strategy))
-        if progress is not None:
-            progress(number, len(plan))
-    first = tried[0]
-    return Responses(first.rules.rule_set.reference, first.setting, tuple(every))
+    return Responses(
+        tuple(
+            trial.response(strategy)
+            for trial in tried
+            for name, strategy in trial.strategies.items()
+            if not chosen or name in wanted
+        )
+    )
 
 
 def deterring_detection(trial: Trial, strategy: MinerStrategy) -> int | None:

@@ -107,7 +107,7 @@ def _table(studies: Sequence[Study]) -> pa.Table:
             "work": to_decimal(work),
         }
         for study in studies
-        for response in study.responses.every
+        for response in study.responses
         for seed, pay, work in zip(
             study.setting.all_seeds, response.own.pay, response.own.work, strict=True
         )

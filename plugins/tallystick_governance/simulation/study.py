@@ -7,10 +7,9 @@ against the rules in force, which the same miners meet.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import attrs
@@ -33,7 +32,6 @@ from tallystick_simulation.mixture import Course, course
 from tallystick_simulation.newcomer import Newcomer, newcomer
 from tallystick_simulation.response import (
     Response,
-    Responses,
     Setting,
     Trial,
     best_of,
@@ -43,7 +41,6 @@ from tallystick_simulation.response import (
 )
 from tallystick_simulation.strategy import HONEST
 from tallystick_simulation.switches import exercised_by_none
-from tallystick_state.model import State, structure, unstructure
 
 MIXED = 4
 """Maximum number of deviations in a mixture: those that gain most."""
@@ -86,7 +83,7 @@ class TypeStudy:
         return next((r for r in self.responses if r.strategy == CONSTANT), None)
 
 
-@attrs.frozen(eq=False, slots=False, kw_only=True)
+@attrs.frozen(eq=False, kw_only=True)
 class Study:
     """The study of a rule set.
 
@@ -104,16 +101,15 @@ class Study:
     assumptions: Assumptions
     types: tuple[TypeStudy, ...]
 
-    @cached_property
-    def responses(self) -> Responses:
+    @property
+    def responses(self) -> list[Response]:
         """The responses of all skill types."""
-        every = (response for of_type in self.types for response in of_type.responses)
-        return Responses(self.reference, self.setting, tuple(every))
+        return [response for of_type in self.types for response in of_type.responses]
 
     @property
     def not_exercised(self) -> tuple[str, ...]:
         """The switches of the rules that no strategy exercised which was tried alone."""
-        return exercised_by_none(r.own.not_exercised for r in self.responses.every)
+        return exercised_by_none(r.own.not_exercised for r in self.responses)
 
 
 @attrs.frozen
@@ -151,14 +147,12 @@ class ResponseChange:
         return self.change is not None and abs(self.change) > EPSILON
 
 
-def changes(before: Responses, after: Responses) -> tuple[ResponseChange, ...]:
-    """Return the strategies that both studies have, those that gain most by the change first."""
-    both = [
-        ResponseChange(before.by_name[name], response)
-        for name, response in after.by_name.items()
-        if name in before.by_name
-    ]
-    return tuple(sorted(both, key=lambda change: -(change.change or 0)))
+def changes(before: Iterable[Response], after: Iterable[Response]) -> list[ResponseChange]:
+    """Return the strategies that are tried in both, those that gain most by the change first."""
+    known = {(response.skill_type, response.strategy): response for response in before}
+    pairs = ((known.get((r.skill_type, r.strategy)), r) for r in after)
+    both = [ResponseChange(old, response) for old, response in pairs if old is not None]
+    return sorted(both, key=lambda change: -(change.change or 0))
 
 
 def study(  # noqa: PLR0913  # the rules, and what decides the rest
@@ -194,8 +188,8 @@ def study(  # noqa: PLR0913  # the rules, and what decides the rest
     """
     names, gone = _chosen(rules, types), {one.strategy for one in retired}
     tried = [name for name in strategies if name not in gone]
-    spec = StudySpec.of(
-        rules,
+    spec = StudySpec(
+        ScorerSpec.of(rules, __package__),
         setting,
         assumptions,
         # all that were asked for are retired: without a name all others would be tried
@@ -203,7 +197,7 @@ def study(  # noqa: PLR0913  # the rules, and what decides the rest
         {name: record for name, record in (examples or {}).items() if name not in gone},
     )
     executor, studies = executor or InProcess(), list[TypeStudy]()
-    function = spec if executor.is_elsewhere else spec.bound(rules)
+    function = spec if executor.is_elsewhere else partial(spec.of_type, rules)
     with closing(executor.map(function, names)) as studied:
         for of_type in studied:
             own = (one for one in retired if one.question.skill_type == of_type.skill_type)
@@ -229,45 +223,23 @@ def _chosen(rules: BoundRules, types: Iterable[str]) -> list[str]:
     return [name for name in rules.types if not wanted or name in wanted]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class StudySpec(PortableFunction[str, TypeStudy]):
     """The arguments of a study as a value that workers can be sent.
 
     Attributes:
         scorer: the rules.
-        setting: the size of the networks, without a state.
-        state: from which each begins, as JSON; empty for that of new rules.
-        assumptions: costs, accuracies and other numbers, as JSON.
+        setting: the size of the networks.
+        assumptions: costs, accuracies and other numbers.
         strategies: the names of those that are tried; none for all.
-        examples: records by the name of the strategy, as JSON.
+        examples: records by the name of the strategy.
     """
 
     scorer: ScorerSpec
     setting: Setting
-    state: str = attrs.field(repr=False)
-    assumptions: str = attrs.field(repr=False)
-    strategies: tuple[str, ...]
-    examples: str = attrs.field(repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        rules: BoundRules,
-        setting: Setting,
-        assumptions: Assumptions,
-        strategies: Sequence[str],
-        examples: Mapping[str, dict[str, Any]],
-    ) -> StudySpec:
-        """Return the specification of a study."""
-        state = "" if setting.state is None else json.dumps(unstructure(setting.state))
-        return cls(
-            ScorerSpec.of(rules, __package__),
-            attrs.evolve(setting, state=None),
-            state,
-            json.dumps(attrs.asdict(assumptions)),
-            tuple(strategies),
-            json.dumps(examples),
-        )
+    assumptions: Assumptions = attrs.field(repr=False)
+    strategies: Sequence[str]
+    examples: Mapping[str, dict[str, Any]] = attrs.field(repr=False)
 
     def make(self) -> Callable[[str], TypeStudy]:
         """Return the function that studies a skill type.
@@ -275,22 +247,18 @@ class StudySpec(PortableFunction[str, TypeStudy]):
         Raises:
             EngineError: the worker is not like the process that began it.
         """
-        return self.bound(self.scorer.rules())
+        return partial(self.of_type, self.scorer.rules())
 
-    def bound(self, rules: BoundRules) -> Callable[[str], TypeStudy]:
-        """Return the same for rules that are bound."""
-        state = structure(json.loads(self.state), State) if self.state else None
-        setting = attrs.evolve(self.setting, state=state)
-        assumptions = Assumptions.of_json(json.loads(self.assumptions))
-        examples = json.loads(self.examples)
-
-        def of_type(name: str) -> TypeStudy:
-            (trial,) = trials(
-                rules, setting, types=(name,), assumptions=assumptions, examples=examples
-            )
-            return _studied(trial, self.strategies)
-
-        return of_type
+    def of_type(self, rules: BoundRules, name: str) -> TypeStudy:
+        """Return the study of a skill type of the rules, which are bound."""
+        (trial,) = trials(
+            rules,
+            self.setting,
+            types=(name,),
+            assumptions=self.assumptions,
+            examples=self.examples,
+        )
+        return _studied(trial, self.strategies)
 
 
 def _studied(trial: Trial, strategies: Sequence[str]) -> TypeStudy:

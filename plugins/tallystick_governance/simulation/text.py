@@ -203,14 +203,9 @@ def _retired(retired: RetiredStrategy, before: TypeStudy | None) -> str:
 
 def _news(after: TypeStudy, before: TypeStudy) -> list[ResponseChange]:
     """Return the changes that are worth a line: those that begin to pay first."""
-    known = {response.strategy: response for response in before.responses}
-    pairs = [
-        ResponseChange(known[response.strategy], response)
-        for response in after.responses
-        if response.strategy in known and response.strategy != HONEST
-    ]
-    news = [change for change in pairs if change.is_news]
-    news.sort(key=lambda change: (not change.begins_to_pay, -(change.change or 0)))
+    every = changes(before.responses, after.responses)
+    news = [change for change in every if change.is_news and change.after.strategy != HONEST]
+    news.sort(key=lambda change: not change.begins_to_pay)
     return news[:_SHOWN]
 
 
