@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.canonical import PREFIX, canonical_bytes, digest
+from tallystick.canonical import PREFIX, digest
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.formula.text import lines
 from tallystick.io.paths import PathLike
@@ -85,14 +85,12 @@ class Identity:
         reference: ``name@version`` of the file.
         digest: ``sha256:…`` of what the rule set means, the changes included.
         changes: the numbers that a sweep changed; empty for a rule set as its file says it.
-        text: the rule set whole, as canonical JSON of its values, so that it can be looked up.
     """
 
     name: str
     reference: str
     digest: str
     changes: tuple[SweptNumber, ...] = ()
-    text: str = attrs.field(default="", repr=False)
 
 
 @attrs.frozen
@@ -371,7 +369,7 @@ def _loaded(
         name = reference = loaded.rule_set.reference
         if counts[reference] > 1:
             name += "#" + loaded.digest.removeprefix(PREFIX)[:_SHOWN_DIGITS]
-        named.append((Identity(name, reference, loaded.digest, (), _text(loaded)), loaded))
+        named.append((Identity(name, reference, loaded.digest), loaded))
     return named
 
 
@@ -396,7 +394,7 @@ def _swept(
             loaded = read_document(document, document_text(tables), baseline.path, plugins)
         except RuleSetError as error:
             raise _renamed(error, name) from None
-        yield Identity(name, reference, loaded.digest, tuple(swept), _text(loaded)), loaded
+        yield Identity(name, reference, loaded.digest, tuple(swept)), loaded
 
 
 def _switching(
@@ -426,7 +424,7 @@ def _switching(
         name += f"→{reference}@{epoch}"
         digests.append([epoch, loaded.digest])
     last = adopted[-1][1]
-    switching = Identity(name, last.rule_set.reference, digest(digests), (), _text(last))
+    switching = Identity(name, last.rule_set.reference, digest(digests))
     return switching, bound_over([timeline])
 
 
@@ -460,10 +458,6 @@ def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Bou
 def _renamed(error: RuleSetError, name: str) -> RuleSetError:
     """Return the same problems, of a rule set that no file holds."""
     return RuleSetError([attrs.evolve(p, file=name, line=0) for p in error.problems], error.more)
-
-
-def _text(loaded: LoadedRuleSet) -> str:
-    return canonical_bytes(table_of(loaded.rule_set)).decode()
 
 
 def document_text(data: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick_governance.backtest.candidates import Identity, Proposal
+from tallystick_governance.backtest.candidates import Identity
 from tallystick_governance.backtest.distribution import Distribution, distribution
 from tallystick_governance.backtest.incentive import Incentives
 from tallystick_governance.backtest.outcome import (
@@ -28,7 +28,6 @@ from tallystick_governance.backtest.outcome import (
     FlipRows,
     MinerTotals,
     Outcome,
-    StateOutcome,
     ThresholdRange,
     TypeOutcome,
 )
@@ -186,23 +185,6 @@ class TypeComparison:
 
 
 @attrs.frozen
-class StateComparison:
-    """The replays of the baseline and of a candidate, where states follow from epoch to epoch.
-
-    Attributes:
-        epochs: how many epochs were closed under the candidate.
-        round_scores: the sums of round scores; None where one of the two has none.
-        before: the outcome of the baseline: its thresholds and reputations at the end.
-        after: the same of the candidate.
-    """
-
-    epochs: int
-    round_scores: Distribution | None
-    before: StateOutcome = attrs.field(repr=False)
-    after: StateOutcome = attrs.field(repr=False)
-
-
-@attrs.frozen
 class ThresholdComparison:
     """One threshold of a skill type.
 
@@ -234,30 +216,33 @@ class CandidateComparison:
 
     Attributes:
         position: of the candidate, from 1; 0 compares the baseline with itself.
-        identity: which rule set it is.
+        before: the outcome of the baseline.
+        after: the outcome of the candidate.
         overall: among all miners of the history, over all types; by emission, or by quality when
             no type has an emission.
         types: by skill type, those of either rule set.
-        state: with a replay of the epochs.
-        proposal: what it says of itself, and what it changes of the baseline.
+        round_scores: the sums of round scores; None without a replay, or where one has none.
+        new_network: as `overall`, by the seeds; None without a replay, as `overall` is that.
         uncertainty: of what it changes; None when it is not known.
         incentives: what it does to a network, by who adopts it; None without one.
-        thresholds: those of the compared types, under both.
-        new_network: as `overall`, by the seeds; None without a replay, as `overall` is that.
         weight: the weights of the epochs; None where they were not computed.
     """
 
     position: int
-    identity: Identity
+    before: CandidateOutcome = attrs.field(repr=False)
+    after: CandidateOutcome = attrs.field(repr=False)
     overall: Distribution
     types: Mapping[str, TypeComparison]
-    state: StateComparison | None
-    proposal: Proposal = attrs.field(factory=Proposal)
+    round_scores: Distribution | None = None
+    new_network: Distribution | None = None
     uncertainty: Uncertainty | None = None
     incentives: Incentives | None = None
-    thresholds: tuple[ThresholdComparison, ...] = ()
-    new_network: Distribution | None = None
     weight: WeightComparison | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """The names of the candidate."""
+        return self.after.identity
 
     @property
     def headline(self) -> Distribution:
@@ -275,6 +260,15 @@ class CandidateComparison:
     def distances(self) -> FlipDistances:
         """The distances of all flips."""
         return sum((by_type.distances for by_type in self.types.values()), FlipDistances())
+
+    @property
+    def thresholds(self) -> Iterator[ThresholdComparison]:
+        """Those of the compared types, under both."""
+        before, after = self.before.thresholds, self.after.thresholds
+        for skill_type in dict.fromkeys([*before, *after]):
+            old, new = (side.get(skill_type, {}) for side in (before, after))
+            for name in dict.fromkeys([*old, *new]):
+                yield ThresholdComparison(skill_type, name, old.get(name), new.get(name))
 
 
 BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
@@ -338,12 +332,18 @@ def compare(
         distances: of the flips, by the position of the candidate and skill type.
     """
     miners, before, after = outcome.miners, outcome.baseline, outcome.candidates[position]
-    new_network = None
+    round_scores = new_network = None
+    if before.state is not None and after.state is not None:
+        old, new = before.state.round_scores, after.state.round_scores
+        if old is not None and new is not None:
+            scores = (tuple(s.get(miner.hotkey, 0) for miner in miners) for s in (old, new))
+            round_scores = distribution("round_score", miners, *scores)
     if before.seeded is not None and after.seeded is not None:
         new_network = _overall(miners, before.seeded, after.seeded)
     return CandidateComparison(
         position,
-        after.identity,
+        before,
+        after,
         _overall(miners, before.types, after.types),
         {
             name: _compare_type(
@@ -354,10 +354,8 @@ def compare(
             )
             for name in dict.fromkeys([*before.types, *after.types])
         },
-        _compare_replays(miners, before, after),
-        after.proposal,
-        thresholds=tuple(_compare_thresholds(before, after)),
-        new_network=new_network,
+        round_scores,
+        new_network,
     )
 
 
@@ -405,29 +403,3 @@ def _distribution(
             sums.update(of_type.sums(measure) or {})
         sides.append(tuple(sums[miner.hotkey] for miner in miners))
     return distribution(measure, miners, *sides)
-
-
-def _compare_thresholds(
-    before: CandidateOutcome, after: CandidateOutcome
-) -> Iterator[ThresholdComparison]:
-    for skill_type in dict.fromkeys([*before.thresholds, *after.thresholds]):
-        old, new = (outcome.thresholds.get(skill_type, {}) for outcome in (before, after))
-        for name in dict.fromkeys([*old, *new]):
-            yield ThresholdComparison(skill_type, name, old.get(name), new.get(name))
-
-
-def _compare_replays(
-    miners: Sequence[MinerTotals], before: CandidateOutcome, after: CandidateOutcome
-) -> StateComparison | None:
-    """Compare the replays of two candidates; None when one was not replayed."""
-    old, new = before.state, after.state
-    if old is None or new is None:
-        return None
-    round_scores = None
-    if old.round_scores is not None and new.round_scores is not None:
-        scores = (
-            tuple(side.get(miner.hotkey, 0) for miner in miners)
-            for side in (old.round_scores, new.round_scores)
-        )
-        round_scores = distribution("round_score", miners, *scores)
-    return StateComparison(new.epochs, round_scores, old, new)

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import (
     Callable,
     Collection,
-    Generator,
     Hashable,
     Iterable,
     Iterator,
@@ -332,6 +331,11 @@ class Aggregate:
         self.rounds.update(other.rounds)
         self.lines += other.lines
 
+    def reject(self, rejects: Sequence[Reject]) -> None:
+        """Add some bad lines."""
+        self.rejects.update(reject.code for reject in rejects)
+        self.defects += defects_of(rejects)
+
     def note(self, rows: FactRows) -> None:
         """Add some good records of one type: how many there are, of whom, and when."""
         self.records[rows.skill_type] += len(rows)
@@ -399,19 +403,18 @@ class Aggregate:
         }
 
 
-Counted = tuple[Aggregate, list[FlipRows] | Iterator[FlipRows]]
+Counted = tuple[Aggregate, list[FlipRows]]
 """The counts of a chunk, and its flips by type, then by candidate, then by line."""
 
 
 class ChunkCounter:
     """Counts chunks of a history under all candidates; a function that executors map."""
 
-    def __init__(  # noqa: PLR0913  # as of `count`
+    def __init__(  # as of `count`
         self,
         candidates: Sequence[Candidate],
         *,
         flips: bool,
-        into: Aggregate | None = None,
         stretches: RoundStretches | None = None,
         tracked: Sequence[TrackedThresholds] | None = None,
         consensus: GroupHistory | None = None,
@@ -421,7 +424,6 @@ class ChunkCounter:
         Args:
             candidates: the baseline first.
             flips: whether flips are wanted.
-            into: what every chunk is added to; by default each has an aggregate of its own.
             stretches: of epochs or rounds, whose miners are to be told apart; by default they are
                 not.
             tracked: of each candidate, the thresholds of each epoch; by default the seeds.
@@ -429,7 +431,7 @@ class ChunkCounter:
         """
         if consensus is not None:
             candidates = consensus.numbered(candidates)
-        self._candidates, self._flips, self._into = candidates, flips, into
+        self._candidates, self._flips = candidates, flips
         self._stretches, self._tracked = stretches, tracked
         self._facts = wanted_by(candidates, consensus)
         self._plans: dict[Hashable, TypeCandidates] = {}
@@ -437,32 +439,34 @@ class ChunkCounter:
     def __call__(self, chunk: Chunk) -> Counted:
         """Return the counts of one chunk, and its flips by type, then by candidate, then by line.
 
-        Where an aggregate was given, the chunk is counted while its flips are taken, so that those
-        of one type are in memory at a time.
-
         Raises:
             InputError: the chunk cannot be read.
         """
         batch = self._facts.batch(chunk)
         if self._stretches is not None:
             batch = self._stretches.labelled(batch)
-        if self._into is not None:
-            return self._into, self._flips_of(batch, self._into)
-        own = Aggregate()
-        return own, list(self._flips_of(batch, own))
-
-    def _flips_of(self, batch: FactBatch, into: Aggregate) -> Iterator[FlipRows]:
-        """Add a batch to an aggregate; yield its flips."""
-        into.lines += batch.lines
-        into.rejects.update(reject.code for reject in batch.rejects)
-        into.defects += defects_of(batch.rejects)
+        into, flips = Aggregate(lines=batch.lines), list[FlipRows]()
+        into.reject(batch.rejects)
         for name, rows in batch.types.items():
             for epoch, part in self._by_rules(rows):
                 counted = part
                 if name in self._candidates[0].rules.types:
-                    counted = yield from self._count(self._plan(name, epoch), part, into)
+                    # a record on which the engine fails under a candidate is rejected for all
+                    work = partial(self._counted, self._plan(name, epoch))
+                    found, counted, failed = isolated(work, part)
+                    into.reject(failed)
+                    if len(counted):
+                        into.merge(Aggregate({name: found.outcomes}))
+                    flips += found.flips()
                 if self._stretches is None:
                     into.note(counted)
+        return into, flips
+
+    def _counted(self, plan: TypeCandidates, rows: FactRows) -> BatchCounter:
+        """Count the records of one type."""
+        counter = BatchCounter(plan, rows, keeps_flips=self._flips)
+        counter.count(self._tracked)
+        return counter
 
     @cached_property
     def _begins(self) -> list[int]:
@@ -502,35 +506,6 @@ class ChunkCounter:
                 candidates = [own.with_thresholds(name, dict(tracked)) for own, tracked in pairs]
             self._plans[key] = TypeCandidates.of(candidates, name)
         return self._plans[key]
-
-    def _count(
-        self, plan: TypeCandidates, rows: FactRows, into: Aggregate
-    ) -> Generator[FlipRows, None, FactRows]:
-        """Add records of one type, and yield their flips; return those that are counted.
-
-        A record on which the engine fails under any candidate is rejected for all of them.
-        """
-        work = partial(_counted, plan, tracked=self._tracked, keeps_flips=self._flips)
-        (part, batch), counted, failed = isolated(work, rows)
-        if len(counted):
-            into.merge(part)
-        into.rejects.update(reject.code for reject in failed)
-        into.defects += defects_of(failed)
-        yield from batch.flips()
-        return counted
-
-
-def _counted(
-    plan: TypeCandidates,
-    rows: FactRows,
-    *,
-    tracked: Sequence[TrackedThresholds] | None,
-    keeps_flips: bool,
-) -> tuple[Aggregate, BatchCounter]:
-    """Count the records of one type on their own."""
-    batch = BatchCounter(plan, rows, keeps_flips=keeps_flips)
-    batch.count(tracked)
-    return Aggregate({rows.skill_type: batch.outcomes}), batch
 
 
 @attrs.frozen
@@ -608,8 +583,7 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
     """
     # the types of the baseline, in their order
     whole = Aggregate({name: {} for name in candidates[0].rules.types})
-    flips, consensus = on_flips is not None, reader.groups
-    source = reader.source()
+    flips, consensus, source = on_flips is not None, reader.groups, reader.source()
     if executor.is_elsewhere:
         there = CounterSpec(
             ScorerSpec.of_each((candidate.rules for candidate in candidates), __package__),
@@ -620,25 +594,17 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
         )
         counted = executor.map(there, source.places())
     else:
-        # this process adds each chunk where it belongs, which saves the merge
         here = ChunkCounter(
-            candidates,
-            flips=flips,
-            into=whole,
-            stretches=stretches,
-            tracked=tracked,
-            consensus=consensus,
+            candidates, flips=flips, stretches=stretches, tracked=tracked, consensus=consensus
         )
         counted = executor.map(here, source)
     # workers end with the block, whatever ends it
     with closing(counted) as counts:
         for part, rows in counts:
-            # the first process counts while the flips are taken, so all of them are
+            whole.merge(part)
             for of_candidate in rows:
                 if on_flips is not None:
                     on_flips(of_candidate)
-            if part is not whole:
-                whole.merge(part)
             if progress is not None:
                 progress(whole.lines)
     whole.digest = source.digest

@@ -289,6 +289,8 @@ class CandidateOutcome:
         proposal: what it says of itself, and what it changes of the baseline.
         seeded: with a replay, the types as they are by the seeds; otherwise None.
         thresholds: by skill type and name.
+        tracked: with a replay, the thresholds of each epoch.
+        weights: with a replay, those of each epoch.
     """
 
     identity: Identity
@@ -297,6 +299,8 @@ class CandidateOutcome:
     proposal: Proposal = attrs.field(factory=Proposal)
     seeded: Mapping[str, TypeOutcome] | None = attrs.field(default=None, repr=False)
     thresholds: Mapping[str, Mapping[str, ThresholdRange]] = attrs.field(factory=dict)
+    tracked: TrackedThresholds | None = attrs.field(default=None, repr=False)
+    weights: WeightOutcome | None = attrs.field(default=None, repr=False)
 
 
 @attrs.frozen

@@ -493,18 +493,19 @@ def replays(  # noqa: PLR0913  # what replays are made of
         if start is None
         else tuple(start.under(candidate.rules, calendar.first) for candidate in candidates)
     )
-    function: Callable[[Sequence[int]], list[Replayed]] = Replay(
-        candidates.__getitem__, lambda _: reader, calendar, follows, starts
-    )
+    replay = Replay(calendar, follows, starts)
+
+    def here(positions: Sequence[int]) -> list[Replayed]:
+        return replay.of(reader, {position: candidates[position] for position in positions})
+
+    function: Callable[[Sequence[int]], list[Replayed]] = here
     if executor.is_elsewhere:
         function = ReplaySpec(
             ScorerSpec.of_each((candidate.rules for candidate in candidates), __package__),
             # workers may have another working directory
             reader.path.absolute(),
             outcome.history.digest,
-            calendar,
-            follows,
-            starts,
+            replay,
             None if reader.groups is None else reader.groups.place,
         )
     # states wait in memory for the end of a replay
@@ -518,31 +519,25 @@ def replays(  # noqa: PLR0913  # what replays are made of
 
 @attrs.frozen(eq=False)
 class Replay:
-    """Replays a history under the candidates at some positions; a function that executors map.
+    """The replays of a history, whichever candidates they are of.
 
     Attributes:
-        candidate: the candidate at a position.
-        reader: the history as some candidates need it.
         calendar: of the history.
         follows: whether thresholds and reputations follow from epoch to epoch.
-        starts: by position, the state as the first epoch begins; None for a new network.
+        starts: by position of a candidate, the state as the first epoch begins; None for a new
+            network.
     """
 
-    candidate: Callable[[int], Candidate]
-    reader: Callable[[Sequence[Candidate]], Reader]
-    calendar: Calendar
+    calendar: Calendar = attrs.field(repr=False)
     follows: bool
-    starts: tuple[State, ...] | None = None
+    starts: tuple[State, ...] | None = attrs.field(default=None, repr=False)
 
-    def __call__(self, positions: Sequence[int]) -> list[Replayed]:
-        """Return the replay of each candidate.
+    def of(self, reader: Reader, candidates: Mapping[int, Candidate]) -> list[Replayed]:
+        """Return the replay of each of some candidates, which are given by their positions.
 
         Raises:
-            EngineError: the worker is not like the process that began it.
-            InputError: the history cannot be read, or is another one than before.
+            InputError: the history cannot be read.
         """
-        candidates = [self.candidate(position) for position in positions]
-        reader = self.reader(candidates)
         runs = [
             _EpochReplay(
                 position,
@@ -552,7 +547,7 @@ class Replay:
                 start=None if self.starts is None else self.starts[position],
                 groups=reader.groups,
             )
-            for position, candidate in zip(positions, candidates, strict=True)
+            for position, candidate in candidates.items()
         ]
         for epoch, parts in _by_epoch(reader, self.calendar):
             for run in runs:
@@ -564,40 +559,38 @@ class Replay:
 
 @attrs.frozen(eq=False)
 class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
-    """The arguments of a `Replay` as a value that workers can be sent.
+    """The replays of a history as a value that workers can be sent.
 
     Attributes:
         scorers: the rule sets.
         path: of the history.
         digest: of the history, by which another one of that name is known.
-        calendar: of the history.
-        follows: whether thresholds and reputations follow from epoch to epoch.
-        starts: by position, the state as the first epoch begins; None for a new network.
+        replay: of the history.
         groups: the file of the groups of the history and its digest; None without one.
     """
 
     scorers: tuple[ScorerSpec, ...]
     path: Path
     digest: str
-    calendar: Calendar = attrs.field(repr=False)
-    follows: bool
-    starts: tuple[State, ...] | None = attrs.field(default=None, repr=False)
+    replay: Replay
     groups: tuple[Path, str] | None = None
 
-    def make(self) -> Replay:
+    def make(self) -> Callable[[Sequence[int]], list[Replayed]]:
         """Return the function, which binds a candidate when it is its turn."""
-        return Replay(
-            lambda position: Candidate.of_spec(self.scorers[position]),
-            self._reader,
-            self.calendar,
-            self.follows,
-            self.starts,
-        )
+        return self._replayed
 
-    def _reader(self, candidates: Sequence[Candidate]) -> Reader:
+    def _replayed(self, positions: Sequence[int]) -> list[Replayed]:
+        """Return the replays of the candidates at some positions.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+            InputError: the history cannot be read, or is another one than before.
+        """
+        candidates = {place: Candidate.of_spec(self.scorers[place]) for place in positions}
+        every = [*candidates.values()]
         check_unchanged(self.path, self.digest)
-        consensus = groups_at(self.groups, candidates)
-        return Reader(self.path, wanted_by(candidates, consensus))
+        facts = wanted_by(every, groups_at(self.groups, every))
+        return self.replay.of(Reader(self.path, facts), candidates)
 
 
 def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:

@@ -168,15 +168,11 @@ class CandidateSection:
 
         Before and after, at the end of a replay; None where one of the two has none.
         """
-        state = self.comparison.state
-        if state is None:
+        before, after = self.comparison.before.state, self.comparison.after.state
+        if before is None or after is None:
             return []
         means = (
-            (
-                name,
-                _mean_reputation(state.before.final, name),
-                _mean_reputation(state.after.final, name),
-            )
+            (name, _mean_reputation(before.final, name), _mean_reputation(after.final, name))
             for name in self.comparison.types
         )
         return [entry for entry in means if entry[1:] != (None, None)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -115,18 +115,17 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     )
     run = _Run(reader, candidates, executor or InProcess(), progress, start)
     with building(output, [candidate.name for candidate in candidates]) as build:
-        result = run.result(build.flips, build.epoch if with_state else None)
-        outcome = result.outcome
+        outcome = run.outcome(build.flips, build.epoch if with_state else None)
         weights = dict[int, WeightComparison]()
         if weighs:
-            weights = _compared_weights(run.weights(result), outcome, bootstrap, build)
+            weights = _compared_weights(run.weights(outcome), outcome, bootstrap, build)
         compared = [
             attrs.evolve(compare(outcome, position, build.distances), weight=weights.get(position))
             for position in range(1, len(candidates))
         ]
         # another pass over the history and the epochs of a network are for candidates in full alone
         chosen = Selection.of(compared, best_by).full
-        intervals = run.uncertainties(result, chosen, bootstrap)
+        intervals = run.uncertainties(outcome, chosen, bootstrap)
         for candidate in chosen:
             compared[candidate.position - 1] = attrs.evolve(
                 candidate,
@@ -197,22 +196,7 @@ def outcome_of(  # noqa: PLR0913  # as above
         StateError: as `backtest`.
     """
     run = _Run(reader, candidates, executor or InProcess(), progress)
-    return run.result(on_flips, on_epoch).outcome
-
-
-@attrs.frozen(eq=False)
-class _Result:
-    """The outcome of a back-test, and what a replay gave beside it.
-
-    Attributes:
-        outcome: of the back-test.
-        tracked: the thresholds of each candidate; None without a replay that follows.
-        weighed: the weights of each candidate; None without such a replay.
-    """
-
-    outcome: Outcome
-    tracked: tuple[TrackedThresholds, ...] | None = None
-    weighed: tuple[WeightOutcome, ...] | None = None
+    return run.outcome(on_flips, on_epoch)
 
 
 @attrs.frozen(eq=False)
@@ -233,7 +217,7 @@ class _Run:
     progress: Progress | None = None
     start: Start | None = None
 
-    def result(self, on_flips: OnFlips | None, on_epoch: OnEpoch | None) -> _Result:
+    def outcome(self, on_flips: OnFlips | None, on_epoch: OnEpoch | None) -> Outcome:
         """Return the outcome; where something takes the states, by a replay of the epochs."""
         reader, candidates = self.reader, self.candidates
         # with a replay, flips are by the thresholds of the second count
@@ -253,23 +237,22 @@ class _Run:
             )
         outcome = aggregate.outcome(reader, candidates)
         if on_epoch is None:
-            return _Result(outcome)
-        result = self._replayed(outcome, on_epoch)
+            return outcome
+        outcome = self._replayed(outcome, on_epoch)
         self._check_unchanged(outcome)
         aggregate = count(
-            reader, candidates, self.executor, on_flips=on_flips, tracked=result.tracked
+            reader, candidates, self.executor, on_flips=on_flips, tracked=_tracked(outcome)
         )
         counted = tuple(
             attrs.evolve(candidate, types=aggregate.types(n), seeded=candidate.types)
-            for n, candidate in enumerate(result.outcome.candidates)
+            for n, candidate in enumerate(outcome.candidates)
         )
-        return attrs.evolve(result, outcome=attrs.evolve(result.outcome, candidates=counted))
+        return attrs.evolve(outcome, candidates=counted)
 
-    def _replayed(self, outcome: Outcome, on_epoch: OnEpoch) -> _Result:
+    def _replayed(self, outcome: Outcome, on_epoch: OnEpoch) -> Outcome:
         """Add the states of the candidates; the records on which replays fail are rejected."""
         _check_epochs(self.candidates)
         failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
-        tracked, weights = list[TrackedThresholds](), list[WeightOutcome]()
         found = replays(
             self.reader,
             self.candidates,
@@ -287,10 +270,16 @@ class _Run:
                 for epoch in epochs:
                     on_epoch(epoch)
                 thresholds = _ranges(rules, candidate, epochs[0], state.final)
-                replayed.append(attrs.evolve(candidate, state=state, thresholds=thresholds))
-                # the last is the state after the history
-                tracked.append(TrackedThresholds.of(epochs[:-1], state))
-                weights.append(replay.weights)
+                replayed.append(
+                    attrs.evolve(
+                        candidate,
+                        state=state,
+                        thresholds=thresholds,
+                        # the last is the state after the history
+                        tracked=TrackedThresholds.of(epochs[:-1], state),
+                        weights=replay.weights,
+                    )
+                )
                 # a line on which the replays of several candidates fail is one reject
                 failed.update((reject.line, reject) for reject in state.defects)
         history = outcome.history
@@ -304,29 +293,28 @@ class _Run:
                 rejects=dict(sorted(rejects.items())),
                 defects=(*history.defects, *defects_of(further)),
             )
-        replayed_outcome = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
-        return _Result(replayed_outcome, tuple(tracked), tuple(weights))
+        return attrs.evolve(outcome, history=history, candidates=tuple(replayed))
 
-    def weights(self, result: _Result) -> Iterator[WeightOutcome]:
+    def weights(self, outcome: Outcome) -> Iterator[WeightOutcome]:
         """Yield the weights of each candidate; without a replay those of a new network."""
-        if result.weighed is not None:
-            yield from result.weighed
+        known = [candidate.weights for candidate in outcome.candidates if candidate.weights]
+        if known:
+            yield from known
             return
-        self._check_unchanged(result.outcome)
-        found = replays(self.reader, self.candidates, result.outcome, self.executor, follows=False)
+        self._check_unchanged(outcome)
+        found = replays(self.reader, self.candidates, outcome, self.executor, follows=False)
         with closing(found) as replayed:
             for replay in replayed:
                 yield replay.weights
 
     def uncertainties(
-        self, result: _Result, chosen: Sequence[CandidateComparison], bootstrap: Bootstrap
+        self, outcome: Outcome, chosen: Sequence[CandidateComparison], bootstrap: Bootstrap
     ) -> dict[int, Uncertainty | None]:
         """Compute the uncertainties of some candidates, by position; the history is read once more.
 
         A miner of one stretch of epochs counts as one of its own, so the sums of all stretches are
         those of the whole history.
         """
-        outcome, tracked = result.outcome, result.tracked
         period = outcome.history.period
         if not bootstrap.draws or period is None or len(period.keys) < 2:
             return {}
@@ -344,7 +332,7 @@ class _Run:
             self.executor,
             on_flips=add_flips,
             stretches=stretches,
-            tracked=None if tracked is None else tuple(tracked[place] for place in positions),
+            tracked=_tracked(outcome, positions),
         )
         hotkeys = [miner.hotkey for miner in outcome.miners]
 
@@ -373,6 +361,16 @@ class _Run:
         defects = DefectLog(self.reader.path)
         defects.tell(rejects)
         defects.close()
+
+
+def _tracked(
+    outcome: Outcome, positions: Iterable[int] | None = None
+) -> tuple[TrackedThresholds, ...] | None:
+    """Return the thresholds of some candidates, of all by default; None without a replay."""
+    candidates = outcome.candidates
+    chosen = candidates if positions is None else [candidates[place] for place in positions]
+    tracked = tuple(own.tracked for own in chosen if own.tracked is not None)
+    return tracked or None
 
 
 def _check_epochs(candidates: Sequence[Candidate]) -> None:

@@ -6,7 +6,7 @@ are text of nine places, and null where a metric is not defined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 
@@ -18,7 +18,6 @@ from tallystick_governance.backtest.comparison import (
     CandidateComparison,
     Distances,
     MeasureComparison,
-    StateComparison,
     ThresholdComparison,
     TypeComparison,
 )
@@ -159,8 +158,8 @@ def _candidate(found: CandidateComparison) -> JsonObject:
         "types": {name: _type(each) for name, each in found.types.items()},
         "records_compared": found.flips.compared,
         "flips": json_value(found.flips),
-        "state": None if found.state is None else _state(found, found.state),
-        "proposal": json_value(found.proposal),
+        "state": _state(found),
+        "proposal": json_value(found.after.proposal),
         "uncertainty": None
         if found.uncertainty is None
         else _uncertainty(found.uncertainty, found.overall.changes()),
@@ -227,7 +226,7 @@ def _headline(found: CandidateComparison) -> JsonObject:
     }
 
 
-def _thresholds(found: Sequence[ThresholdComparison]) -> JsonObject:
+def _thresholds(found: Iterable[ThresholdComparison]) -> JsonObject:
     values: JsonObject = {}
     for each in found:
         sides = {"baseline": each.before, "candidate": each.after}
@@ -344,13 +343,16 @@ def _migration(found: TypeOutcome) -> JsonObject | None:
     }
 
 
-def _state(found: CandidateComparison, state: StateComparison) -> JsonObject:
+def _state(found: CandidateComparison) -> JsonObject | None:
+    before, after = found.before.state, found.after.state
+    if before is None or after is None:
+        return None
     # the amounts of a candidate are those of its replay
     return {
-        "epochs": state.epochs,
+        "epochs": after.epochs,
         "overall": json_value(found.overall) | _extremes(found.overall),
         "types": {name: json_value(each.distribution) for name, each in found.types.items()},
-        "round_scores": json_value(state.round_scores),
-        "baseline_thresholds": nano_value(state.before.final.thresholds),
-        "candidate_thresholds": nano_value(state.after.final.thresholds),
+        "round_scores": json_value(found.round_scores),
+        "baseline_thresholds": nano_value(before.final.thresholds),
+        "candidate_thresholds": nano_value(after.final.thresholds),
     }

@@ -178,7 +178,14 @@ def migration_table(comparison: CandidateComparison) -> pa.Table:
             continue
         for level, counts in zip(compared.tiers[0], compared.migration_rows, strict=True):
             rows += (
-                (comparison.identity.name, name, level, other, count, _part(count, sum(counts)))
+                (
+                    comparison.identity.name,
+                    name,
+                    level,
+                    other,
+                    count,
+                    _part(count, sum(counts)),
+                )
                 for other, count in zip(compared.tiers[1], counts, strict=True)
             )
     return _table(MIGRATIONS, rows)
@@ -273,7 +280,7 @@ def dividend_table(incentives: Incentives, candidate: str) -> pa.Table:
 def _miner_rows(
     comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
 ) -> Iterator[ReportRow]:
-    state = comparison.state
+    before, after = comparison.before.state, comparison.after.state
     weights = _weight_rows(comparison) if skill_type is None else {}
     for change in distribution.changes():
         hotkey = change.miner.hotkey
@@ -293,12 +300,12 @@ def _miner_rows(
             change.rank_after,
             *(
                 (None,) * 6
-                if state is None
+                if before is None or after is None
                 else (
                     # the amounts are those of the replay
                     *(change.before, change.after, change.share_before, change.share_after),
-                    _reputation(state.before, hotkey, skill_type),
-                    _reputation(state.after, hotkey, skill_type),
+                    _reputation(before, hotkey, skill_type),
+                    _reputation(after, hotkey, skill_type),
                 )
             ),
             *weights.get(hotkey, (None,) * 3),

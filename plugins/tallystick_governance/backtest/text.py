@@ -27,7 +27,7 @@ from tallystick_governance.backtest.distribution import (
     winners,
 )
 from tallystick_governance.backtest.incentive import KAPPA_FLIP, NO_WEIGHTS, Incentives
-from tallystick_governance.backtest.outcome import EMISSION, NOTHING, Outcome, Period
+from tallystick_governance.backtest.outcome import EMISSION, NOTHING, Outcome, Period, StateOutcome
 from tallystick_governance.backtest.statistics import (
     PERCENT,
     Interval,
@@ -162,8 +162,8 @@ def sentences(candidate: CandidateComparison, changes: list[MinerChange]) -> Ite
     )
     if refused:
         yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
-    if candidate.state is not None:
-        yield replayed(candidate)
+    if candidate.after.state is not None:
+        yield replayed(candidate.after.state, candidate.new_network)
     if candidate.incentives is not None:
         yield from adoption(candidate.incentives)
 
@@ -454,13 +454,13 @@ def equals(hhi: int | None) -> str:
     return decimal(round_half_even(NANO * NANO, hhi), 1) if hhi else UNDEFINED
 
 
-def replayed(candidate: CandidateComparison) -> str:
+def replayed(state: StateOutcome, new_network: Distribution | None) -> str:
     """Say what is by the replay of the epochs, and what a new network would see instead."""
-    epochs = counted(candidate.state.epochs if candidate.state else 0, "epoch")
+    epochs = counted(state.epochs, "epoch")
     sentence = f"All of this is by the replay of {epochs}, whose thresholds and reputations follow."
-    if candidate.new_network is None:
+    if new_network is None:
         return sentence
     return (
         f"{sentence} With the thresholds of a new network in every epoch, "
-        f"{percent(candidate.new_network.moved)} of everything would change hands."
+        f"{percent(new_network.moved)} of everything would change hands."
     )

@@ -23,7 +23,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judged_by
-from tallystick.scoring.planner import Facts, Plan, ScoreColumns, Target, joined
+from tallystick.scoring.planner import Facts, Plan, ScoreColumns, Target
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.group_history import under
 from tallystick_governance.backtest.miner_calendar import coded
@@ -289,15 +289,6 @@ class _Scored:
         return np.arange(len(self.columns.quality)) if self.rows is None else self.rows
 
 
-@attrs.frozen(eq=False)
-class _Flips:
-    """The flips of one candidate in a block: rows of the batch, and the scores of each side."""
-
-    rows: Rows
-    before: ScoreColumns
-    after: ScoreColumns
-
-
 class BatchCounter:
     """Counts a batch of records of one type under every candidate that has the type.
 
@@ -322,9 +313,8 @@ class BatchCounter:
         self.outcomes = candidates.outcomes()
         self._candidates, self._rows = candidates, rows
         self._hotkeys = coded(rows.miner_hotkey)
-        self._flips: defaultdict[int, list[_Flips]] | None = (
-            defaultdict(list) if keeps_flips else None
-        )
+        self._flips = defaultdict[int, list[FlipRows]](list)
+        self._keeps_flips = keeps_flips
 
     def count(self, tracked: Sequence[TrackedThresholds] | None) -> None:
         """Score the batch and count it.
@@ -337,16 +327,9 @@ class BatchCounter:
             self._add_block(block, valid)
 
     def flips(self) -> Iterator[FlipRows]:
-        """Yield the flips of the batch once, by candidate and then by line."""
-        flips: dict[int, list[_Flips]] = self._flips or {}
-        for candidate in sorted(flips):
-            parts = flips.pop(candidate)
-            rows = np.concatenate([part.rows for part in parts])
-            order = np.argsort(rows)
-            before = joined([part.before for part in parts]).take(order)
-            after = joined([part.after for part in parts]).take(order)
-            rules = self._candidates.flip_rules[candidate]
-            yield rules.rows(candidate, self._rows, rows[order], before, after)
+        """Yield the flips of the batch once, by candidate, block by block and then by line."""
+        for candidate in sorted(self._flips):
+            yield from self._flips.pop(candidate)
 
     def _accepted(
         self, group: AcceptanceGroup, tracked: Sequence[TrackedThresholds] | None
@@ -436,10 +419,13 @@ class BatchCounter:
         outcome.flips += FlipCounts(
             len(none), int(np.count_nonzero(tiers)), int(np.count_nonzero(gates)), len(flipped)
         )
-        if len(flipped) and self._flips is not None:
+        if len(flipped) and self._keeps_flips:
             where = block[flipped if rows is None else rows[flipped]]
-            flips = _Flips(where, before.take(flipped), after.take(flipped))
-            self._flips[candidate].append(flips)
+            # blocks are in the order of the lines, and rows in them by miner
+            order = np.argsort(where)
+            before, after = (side.take(flipped[order]) for side in (before, after))
+            found = rules.rows(candidate, self._rows, where[order], before, after)
+            self._flips[candidate].append(found)
 
 
 def _migration(
