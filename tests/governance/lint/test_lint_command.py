@@ -56,11 +56,6 @@ def test_text_has_place_severity_code_figures_and_remedy() -> None:
     assert found.status == 0
 
 
-def test_the_evidence_is_behind_verbose() -> None:
-    found = run("rules", "lint", "workflow@1.0.0", "--select", "cap-infeasible", "--verbose")
-    assert "    miners: 7" in found.out.splitlines()
-
-
 @pytest.mark.nightly
 def test_findings_that_types_share_are_one_for_people_and_each_for_machines() -> None:
     only = ("rules", "lint", "skills@1.0.0", "--select", "gate-never-binds")
@@ -142,17 +137,6 @@ def test_what_does_not_load_is_always_told(tmp_path: Path, options: tuple[str, .
     found = run("rules", "lint", path, *options)
     assert found.status == 1
     assert found.out.startswith(f"{path}:17: error does-not-load: found a sum of 1.1")
-
-
-@pytest.mark.parametrize("code", [next(iter(CHECKS)), list(CHECKS)[-1]])
-def test_a_check_is_explained(code: str) -> None:
-    found = run("rules", "lint", "--explain", code)
-    assert found.status == 0
-    said = " ".join(found.out.split())
-    check = CHECKS[code]
-    assert said.startswith(f"{code} ({check.severity}) {check.summary}")
-    assert said.endswith(f"remedy: {check.remedy}")
-    assert check.documentation in said
 
 
 def test_all_checks_can_be_explained_at_once() -> None:

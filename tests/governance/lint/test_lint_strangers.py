@@ -114,21 +114,8 @@ def test_it_is_selected_and_explained_by_its_code(site: Path, rules: Path) -> No
     assert "did you mean 'acme/too-heavy'" in mistyped.err
 
 
-def test_only_strangers_that_are_allowed_are_asked(
-    site: Path, rules: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(site, STEEP)
-    monkeypatch.setenv(ALLOWED, "skills")
-    installed_lints.cache_clear()
-    found = run("rules", "lint", rules, "--json").json()
-    assert CODE not in {each["code"] for each in found["findings"]}
-
-
 UNSOUND = {
     "missing": ("raise ImportError('no engine')", "its import failed: ImportError: no engine"),
-    "api": (STEEP.replace("api = 1", "api = 9"), "found tallystick_api = 9 in acme_lints"),
-    "no-api": (STEEP.replace("tallystick_api = 1", ""), "found tallystick_api = None"),
-    "no-attribute": ("tallystick_api = 1", "has no attribute 'LINTS'"),
     "no-tuple": ("tallystick_api = 1\nLINTS = 1", "expected a tuple"),
     "no-check": ("tallystick_api = 1\nLINTS = (1,)", "expected checks: see @check"),
     "bare-code": (
@@ -147,7 +134,7 @@ UNSOUND = {
 }
 
 
-@pytest.mark.parametrize(("text", "why"), fast_rows(UNSOUND.values(), 0, 1, 5, 10), ids=UNSOUND)
+@pytest.mark.parametrize(("text", "why"), fast_rows(UNSOUND.values(), 0, 2, 7), ids=UNSOUND)
 def test_lints_that_cannot_be_used_are_told_and_the_rest_works(
     site: Path, rules: Path, text: str, why: str
 ) -> None:
@@ -196,22 +183,6 @@ def test_a_lint_that_fails_is_told_and_the_rest_works(
     assert why in refused["reason"]
     assert found.json()["findings"] == own["findings"]
     assert "Traceback" not in found.err
-
-
-def test_an_owner_cannot_take_a_name_of_the_linter_s_own(site: Path, rules: Path) -> None:
-    offer(site, STEEP.replace("acme/", "governance/"), owner="governance")
-    found = run("rules", "lint", rules, "--json")
-    (refused,) = found.json()["refused"]
-    assert refused["name"] == "governance"
-    assert "only that of tallystick is used: uninstall one" in refused["reason"]
-    assert "governance/too-heavy" not in {each["code"] for each in found.json()["findings"]}
-
-
-def test_of_two_owners_of_one_name_neither_is_asked(site: Path, rules: Path) -> None:
-    offer(site, STEEP)
-    install(site, "other-acme", lints={"acme": "acme_lints:LINTS"})
-    (refused,) = run("rules", "lint", rules, "--json").json()["refused"]
-    assert "both offer a plugin of this name, and none is used" in refused["reason"]
 
 
 def test_every_code_of_the_linter_s_own_is_its_own() -> None:
