@@ -316,25 +316,21 @@ class _Lowering:
             if node is not None:
                 known.atoms[node.digest] = index
             return atom(index), ONE
-        if all(is_constant(p.denominator) for p in arms):
-            return self._whole_cell(arms)
-        numerators = [p.known.range(p.numerator) for p in arms]
-        denominators = [p.known.range(p.denominator) for p in arms]
-        positive = [(max(low, 1), max(high, 1)) for low, high in denominators]
-        top = self.atom(Cell(tuple(arms), "numerator"), _hull(numerators))
-        bottom = self.atom(Cell(tuple(arms), "denominator"), _hull(positive))
-        return atom(top), atom(bottom)
+        divisors = [arm.denominator for arm in arms]
+        if all(map(is_constant, divisors)):
+            shared = lcm(*(divisor[()] for divisor in divisors))
+            scaled = [scale(arm.numerator, shared // arm.denominator[()]) for arm in arms]
+            return self.cell(arms, scaled), constant(shared)
+        return self.cell(arms, [arm.numerator for arm in arms]), self.cell(arms, divisors, least=1)
 
-    def _whole_cell(self, arms: list[Arm]) -> Ratio:
-        shared = lcm(*(p.denominator[()] for p in arms))
-        scaled = tuple(
-            attrs.evolve(
-                p, numerator=scale(p.numerator, shared // p.denominator[()]), denominator=ONE
-            )
-            for p in arms
-        )
-        interval = _hull([p.known.range(p.numerator) for p in scaled])
-        return atom(self.atom(Cell(scaled, "numerator"), interval)), constant(shared)
+    def cell(
+        self, arms: Sequence[Arm], values: Sequence[Polynomial], least: int | None = None
+    ) -> Polynomial:
+        """Return the atom of one value for each arm, which are known to be at least a number."""
+        ranges = [arm.known.range(value) for arm, value in zip(arms, values, strict=True)]
+        low, high = _hull(ranges)
+        interval = (low, high) if least is None else (max(low, least), max(high, least))
+        return atom(self.atom(Cell(tuple(arms), tuple(values)), interval))
 
     def condition(self, node: Node, known: BranchRanges) -> Condition:
         """Return a condition of the tree, lowered where ``known`` holds."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import gcd, prod
-from typing import Literal
 
 import attrs
 
@@ -83,17 +82,15 @@ class Input:
 
 @attrs.frozen(eq=False)
 class Cell:
-    """An atom that is computed: the numerator or the denominator of a piecewise value."""
+    """An atom that is computed: the numerator or the denominator of a piecewise value.
+
+    Attributes:
+        arms: those of the piecewise value.
+        values: the atom in each arm.
+    """
 
     arms: tuple[Arm, ...]
-    part: Literal["numerator", "denominator"]
-
-    @property
-    def values(self) -> tuple[Polynomial, ...]:
-        """The cell's polynomial in each arm."""
-        if self.part == "numerator":
-            return tuple(arm.numerator for arm in self.arms)
-        return tuple(arm.denominator for arm in self.arms)
+    values: tuple[Polynomial, ...]
 
 
 @attrs.frozen(eq=False)

@@ -7,7 +7,7 @@ back-test differ in a few numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import attrs
@@ -76,8 +76,9 @@ class Compiled:
     @cached_property
     def integers(self) -> IntegerFunction:
         """One function, for one record: generated, or the reference of what is no ratio."""
-        if self.mean is not None:
-            return partial(_mean, self.mean)
+        weights = self.mean
+        if weights is not None:
+            return lambda *values: geometric_mean(values, weights)
         if not self.program.is_rational:
             return compile_reference(self.tree, self.reads)
         return compile_integers(self.program)
@@ -90,10 +91,10 @@ class Compiled:
     @cached_property
     def columns(self) -> ColumnFunction:
         """The program over columns."""
-        if self.mean is not None:
+        weights = self.mean
+        if weights is not None:
             from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 
-            weights = self.mean
             return lambda columns, _: geometric_means(columns, logarithms(columns), weights)
         if not self.program.is_rational:
             from tallystick.formula.balls import BallProgram
@@ -138,10 +139,6 @@ class Compiled:
     def holds(self, facts: Mapping[str, int]) -> bool:
         """Return whether a condition on facts holds for one record."""
         return self.nano(facts, {}) == NANO
-
-
-def _mean(weights: Weights, *values: int) -> int:
-    return geometric_mean(values, weights)
 
 
 def compile_tree(
