@@ -22,8 +22,8 @@ import numpy.typing as npt
 from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import constraints, is_opaque, reader_of, scale_of
-from tallystick.formula.tree import OPERATORS, Kind, Node, leaves, value_of
+from tallystick.formula.facts import is_opaque, reader_of, scale_of
+from tallystick.formula.tree import Kind, Node, leaves, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.planner import Plan, Target
@@ -32,6 +32,7 @@ from tallystick.scoring.scores import walk
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
 from tallystick_conformance.testing.concrete_record import concrete_record_of
+from tallystick_conformance.testing.fact_conditions import FactConditions
 from tallystick_conformance.testing.record_checker import FactReader
 
 Bits = npt.NDArray[np.uint64]
@@ -262,48 +263,6 @@ class _Source:
         return np.asarray(self.raw(count) % np.uint64(limit), np.int64)
 
 
-_OPERATORS: Mapping[str, Callable[..., Any]] = {
-    **OPERATORS,
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "not": np.logical_not,
-}
-
-
-def faults_of(
-    facts: Sequence[Node], conditions: Iterable[Node], columns: Facts, count: int
-) -> Column:
-    """Return the number of conditions that each row breaks, in doubles: a search may err.
-
-    Args:
-        facts: the facts that they read.
-        conditions: as ``constraints`` of facts gives them.
-        columns: by digest, the columns of the facts.
-        count: the number of rows.
-    """
-    terms = {
-        fact.digest: columns[fact.digest] != 0
-        if fact.kind is Kind.TRUTH
-        else columns[fact.digest] / scale_of(fact)
-        for fact in facts
-    }
-
-    def value(node: Node) -> Any:  # noqa: ANN401  # truths or doubles
-        match node.op:
-            case "const":
-                return float(value_of(node))
-            case "fact":
-                return terms[node.digest]
-            case "rank":
-                return value(node.args[0])
-        return _OPERATORS[node.op](*map(value, node.args))
-
-    faults = np.zeros(count, np.int64)
-    for condition in conditions:
-        faults += np.logical_not(value(condition))
-    return faults
-
-
 @attrs.frozen(eq=False)
 class ScoredRows:
     """The values of rows that a search asks for; a row that nobody can decide has none.
@@ -335,8 +294,8 @@ class Space:
     plan: Plan = attrs.field(init=False)
 
     @cached_property
-    def _constraints(self) -> tuple[Node, ...]:
-        return tuple(constraints(self.facts, self.bound.domains))
+    def _conditions(self) -> FactConditions:
+        return FactConditions({fact.digest: fact for fact in self.facts}, self.bound.domains, ())
 
     @plan.default
     def _planned(self) -> Plan:
@@ -344,7 +303,7 @@ class Space:
 
     def faults(self, columns: Facts, count: int) -> Column:
         """Return the number of constraints and requirements that each row breaks."""
-        faults = faults_of(self.facts, self._constraints, columns, count)
+        faults = self._conditions.fault_columns(columns, count)
         # formulas are proved for what keeps the constraints alone
         sound = np.flatnonzero(faults == 0)
         for own in self.bound.requirements if len(sound) else ():

@@ -12,7 +12,7 @@ import pytest
 
 import tallystick
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import constraints, reader_of
+from tallystick.formula.facts import reader_of
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.search import (
     Effort,
@@ -22,10 +22,10 @@ from tallystick_conformance.search import (
     Unknown,
     best_moves,
     climb,
-    faults_of,
     is_submitted,
 )
 from tallystick_conformance.testing.concrete_record import bases
+from tallystick_conformance.testing.fact_conditions import FactConditions
 from tallystick_conformance.testing.record_checker import FactReader
 from tallystick_conformance.testing.samples import examples_of
 
@@ -84,10 +84,9 @@ def test_no_valid_record_breaks_the_constraints_between_its_facts(reference: str
         reader = FactReader(bound.schema, bound.facts)
         records = [*bases(scorer.registry.skill_types[name], reader)]
         rows = [facts for r in records if (facts := reader.integers(r)) is not None]
-        columns = {d: np.array([row[d] for row in rows], np.int64) for d in rows[0]}
         assert len(rows) >= 10
-        conditions = constraints(bound.facts, bound.domains)
-        assert not faults_of(bound.facts, conditions, columns, len(rows)).any()
+        conditions = FactConditions({f.digest: f for f in bound.facts}, bound.domains, ())
+        assert not any(map(conditions.faults, rows))
 
 
 def test_facts_that_no_record_has_break_a_constraint() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -11,7 +12,11 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import Facts
 from tallystick.formula.facts import constraints, relations
 from tallystick.formula.tree import Node, facts_in
+from tallystick.numbers.nano import NANO
 from tallystick.scoring.compiled import Compiled, compile_tree
+
+if TYPE_CHECKING:
+    from tallystick.formula.columns import Column
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -43,3 +48,14 @@ class FactConditions:
         """Return the number of conditions that facts break."""
         order = sum(facts[small] > facts[large] for small, large in self._ordered)
         return order + sum(not condition.holds(facts) for condition in self._compiled)
+
+    def fault_columns(self, columns: Mapping[str, Column], count: int) -> Column:
+        """Return the number of conditions that each row of facts breaks."""
+        import numpy as np  # loaded when columns are read
+
+        faults = np.zeros(count, np.int64)
+        for small, large in self._ordered:
+            faults += columns[small] > columns[large]
+        for condition in self._compiled:
+            faults += condition.nano_columns(columns, {}, count) != NANO
+        return faults
