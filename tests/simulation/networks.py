@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
-import tomli
+from governance.revision import assigned
+from governance.revision import shipped as text_of
 
 import tallystick
 from tallystick.plugins.registry import installed_plugins
-from tallystick.rules.edit import edited_text, edits, read_value
 from tallystick.rules.reading import read_text
 from tallystick.scoring.bound_rules import BoundRules, bind_rules
 from tallystick_simulation.assumptions import shipped_assumptions
@@ -46,29 +45,15 @@ def changed(
         values: by path.
         texts: that stand in place of others, for what `rules set` cannot say.
     """
-    text = path_of(reference).read_text(encoding="utf-8")
-    for old, new in (texts or {}).items():
-        assert old in text
-        text = text.replace(old, new)
-    data = tomli.loads(text, parse_float=Decimal)
-    changes = edits(data, [(key, read_value(data, key, value)) for key, value in values.items()])
-    return _bound(edited_text(text, changes), path_of(reference))
+    text = text_of(reference, *(texts or {}).items())
+    text = assigned(text, (f"{path}={value}" for path, value in values.items()))
+    loaded = read_text(text, Path(reference), installed_plugins())
+    return bind_rules(loaded, loaded.registry)
 
 
 def replaced(reference: str, old: str, new: str) -> BoundRules:
     """A shipped rule set with another text in place of one that it has."""
     return changed(reference, {}, {old: new})
-
-
-def path_of(reference: str) -> Path:
-    """The file of a shipped rule set."""
-    name, _, version = reference.partition("@")
-    return ROOT / "rules" / name / f"{version}.toml"
-
-
-def _bound(text: str, path: Path) -> BoundRules:
-    loaded = read_text(text, path, installed_plugins())
-    return bind_rules(loaded, loaded.registry)
 
 
 @cache

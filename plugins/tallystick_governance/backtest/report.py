@@ -41,7 +41,6 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tallystick.canonical import digest_of_file
-from tallystick.errors import OutputError
 from tallystick.io.atomic import atomic_folder, output_errors
 from tallystick.io.parquet import RowGroupWriter
 from tallystick.io.text import json_text, printable, short, visible
@@ -208,19 +207,6 @@ def _mean_reputation(state: EpochState, skill_type: str) -> int | None:
     return sum(reputations) // len(reputations) if reputations else None
 
 
-@attrs.frozen
-class Page:
-    """A report.
-
-    Attributes:
-        html: the whole file.
-        plots: whether it has plots.
-    """
-
-    html: str = attrs.field(repr=False)
-    plots: bool
-
-
 @cache
 def environment() -> Environment:
     """Return the templates: values are escaped and visible; one that is missing fails."""
@@ -253,8 +239,8 @@ def plots() -> ModuleType | None:
     return found
 
 
-def report(outcome: Outcome, selection: Selection, command: str) -> Page:
-    """Make the report of a back-test.
+def report(outcome: Outcome, selection: Selection, command: str) -> str:
+    """Return the report of a back-test, the whole page.
 
     Args:
         outcome: of the back-test.
@@ -265,7 +251,7 @@ def report(outcome: Outcome, selection: Selection, command: str) -> Page:
     sections = list(_sections(selection, labels, drawn=drawing is not None))
     pages = environment()
     script = pages.get_template("script.js").render()
-    html = pages.get_template("report.html").render(
+    return pages.get_template("report.html").render(
         outcome=outcome,
         engine=f"tallystick {version('tallystick')}",
         comparisons=selection.every,
@@ -281,7 +267,6 @@ def report(outcome: Outcome, selection: Selection, command: str) -> Page:
         script_digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         command=command,
     )
-    return Page(html, drawing is not None)
 
 
 def _sections(
@@ -330,13 +315,11 @@ class Written:
         folder: as it was named.
         shown: every candidate but the baseline, and those that the report has in full.
         digests: of every file, by name.
-        plots: whether the report has plots; they need the extra ``report``.
     """
 
     folder: Path
     shown: Selection
     digests: dict[str, str]
-    plots: bool
 
 
 class Building:
@@ -350,7 +333,6 @@ class Building:
         self._final, self._folder, self._names, self._stack = final, folder, names, stack
         self.distances = defaultdict[tuple[int, str], FlipDistances](FlipDistances)
         self._rows: dict[str, RowGroupWriter] = {}
-        self.finished = False
         for name, schema in ALWAYS.items():
             self._open(name, schema)
 
@@ -392,12 +374,10 @@ class Building:
         with output_errors(self._final):
             for rows in self._rows.values():
                 rows.close()
-        page = report(outcome, shown, command)
-        self._write(REPORT, page.html)
+        self._write(REPORT, report(outcome, shown, command))
         values = summary(outcome, shown.every, command, self._digests())
         self._write(SUMMARY, json_text(values, indent=2, sort_keys=True) + "\n")
-        self.finished = True
-        return Written(self._final, shown, self._digests(), page.plots)
+        return Written(self._final, shown, self._digests())
 
     def _open(self, name: str, schema: pa.Schema) -> RowGroupWriter:
         with output_errors(self._final):
@@ -445,7 +425,4 @@ def building(folder: Path, names: Sequence[str]) -> Iterator[Building]:
             is as it was.
     """
     with atomic_folder(folder, FILES) as new, ExitStack() as stack:
-        build = Building(folder, new, names, stack)
-        yield build
-        if not build.finished:
-            raise OutputError(f"{folder}: the back-test was not finished: nothing was left")
+        yield Building(folder, new, names, stack)

@@ -241,7 +241,11 @@ class _Run:
         outcome = self._replayed(outcome, on_epoch)
         self._check_unchanged(outcome)
         aggregate = count(
-            reader, candidates, self.executor, on_flips=on_flips, tracked=_tracked(outcome)
+            reader,
+            candidates,
+            self.executor,
+            on_flips=on_flips,
+            tracked=_tracked(outcome.candidates),
         )
         counted = tuple(
             attrs.evolve(candidate, types=aggregate.types(n), seeded=candidate.types)
@@ -332,7 +336,7 @@ class _Run:
             self.executor,
             on_flips=add_flips,
             stretches=stretches,
-            tracked=_tracked(outcome, positions),
+            tracked=_tracked(outcome.candidates[position] for position in positions),
         )
         hotkeys = [miner.hotkey for miner in outcome.miners]
 
@@ -363,13 +367,9 @@ class _Run:
         defects.close()
 
 
-def _tracked(
-    outcome: Outcome, positions: Iterable[int] | None = None
-) -> tuple[TrackedThresholds, ...] | None:
-    """Return the thresholds of some candidates, of all by default; None without a replay."""
-    candidates = outcome.candidates
-    chosen = candidates if positions is None else [candidates[place] for place in positions]
-    tracked = tuple(own.tracked for own in chosen if own.tracked is not None)
+def _tracked(candidates: Iterable[CandidateOutcome]) -> tuple[TrackedThresholds, ...] | None:
+    """Return the thresholds of some candidates; None without a replay."""
+    tracked = tuple(own.tracked for own in candidates if own.tracked is not None)
     return tracked or None
 
 

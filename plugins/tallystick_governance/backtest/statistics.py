@@ -238,18 +238,19 @@ class Uncertainty:
 
 
 def draws_of(bootstrap: Bootstrap, stretches: int) -> Matrix:
-    """Count how often each draw has each stretch: a row for each draw.
+    """Count how often each draw has each stretch: a row for each draw, after one for the history.
 
-    A stretch is the whole part of ``u · stretches / 2³²``, for ``u`` the next four bytes, most
-    significant first, of SHAKE-256 of the domain, a line feed, and the seed.
+    The history itself has every stretch once. A stretch is the whole part of
+    ``u · stretches / 2³²``, for ``u`` the next four bytes, most significant first, of SHAKE-256 of
+    the domain, a line feed, and the seed.
     """
     size = bootstrap.draws * stretches
     stream = hashlib.shake_256(f"{_BOOTSTRAP}\n{bootstrap.seed}".encode())
     words = np.frombuffer(stream.digest(_WORD // 8 * size), ">u4").astype(np.int64)
     drawn = (words * stretches >> _WORD).reshape(bootstrap.draws, stretches)
     drawn += np.arange(bootstrap.draws)[:, None] * stretches
-    counts = np.bincount(drawn.reshape(-1), minlength=size)
-    return counts.reshape(bootstrap.draws, stretches)
+    counts = np.bincount(drawn.reshape(-1), minlength=size).reshape(bootstrap.draws, stretches)
+    return np.vstack([np.ones((1, stretches), np.int64), counts])
 
 
 def uncertainty(  # noqa: PLR0913  # what it is made of
@@ -279,8 +280,7 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
     stretches = len(flips)
     if stretches < 2 or not bootstrap.draws:
         return None
-    # the first row is the history itself, which has every stretch once
-    draws = np.vstack([np.ones((1, stretches), np.int64), draws_of(bootstrap, stretches)])
+    draws = draws_of(bootstrap, stretches)
     sides = [_fitting(amounts) for amounts in (before, after)]
     totals = [draws @ side.sum(axis=1) for side in sides]
     if not all(total.all() for total in totals):

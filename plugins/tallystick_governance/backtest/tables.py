@@ -171,21 +171,14 @@ def miner_table(comparison: CandidateComparison) -> pa.Table:
 
 def migration_table(comparison: CandidateComparison) -> pa.Table:
     """Return the tier migrations of one candidate."""
-    rows: list[ReportRow] = []
+    rows, candidate = list[ReportRow](), comparison.identity.name
     for name, by_type in comparison.types.items():
         compared = by_type.compared
         if compared is None or compared.tiers is None:
             continue
         for level, counts in zip(compared.tiers[0], compared.migration_rows, strict=True):
             rows += (
-                (
-                    comparison.identity.name,
-                    name,
-                    level,
-                    other,
-                    count,
-                    _part(count, sum(counts)),
-                )
+                (candidate, name, level, other, count, _part(count, sum(counts)))
                 for other, count in zip(compared.tiers[1], counts, strict=True)
             )
     return _table(MIGRATIONS, rows)

@@ -166,8 +166,7 @@ def _interval(bootstrap: Bootstrap, by_epoch: Sequence[int]) -> Interval | None:
     sums = np.zeros(stretches, np.int64)
     np.add.at(sums, places, np.array(by_epoch, np.int64))
     counts = np.bincount(places, minlength=stretches)
-    # the first row is the history itself, which has every stretch once
-    draws = np.vstack([np.ones((1, stretches), np.int64), draws_of(bootstrap, stretches)])
+    draws = draws_of(bootstrap, stretches)
     means = [
         [round_half_even(total, number)]
         for total, number in zip((draws @ sums).tolist(), (draws @ counts).tolist(), strict=True)

@@ -31,7 +31,6 @@ from tallystick.numbers.text import decimal, percent, points
 from tallystick_governance.backtest import plots, report
 from tallystick_governance.backtest.comparison import CandidateComparison, Selection
 from tallystick_governance.backtest.outcome import Outcome
-from tallystick_governance.backtest.report import Page
 from tallystick_governance.backtest.text import TERMS, order, sentences, terminal_lines
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'"
@@ -73,17 +72,17 @@ class Reader(HTMLParser):
         return [values for name, values in self.elements if name == tag]
 
 
-def page(found: Outcome) -> Page:
+def page(found: Outcome) -> str:
     return page_of(compared(found), found)
 
 
-def page_of(every: list[CandidateComparison], found: Outcome) -> Page:
+def page_of(every: list[CandidateComparison], found: Outcome) -> str:
     return report.report(found, Selection.of(every, "share-moved"), COMMAND)
 
 
 @pytest.fixture(scope="module")
 def drawn() -> str:
-    return page(outcome(many=30, replayed=True)).html
+    return page(outcome(many=30, replayed=True))
 
 
 def test_a_page_asks_for_nothing_and_runs_no_script_but_its_own(drawn: str) -> None:
@@ -127,7 +126,7 @@ def test_a_stranger_s_text_shows_and_never_acts() -> None:
         ),
     )
     shown = Selection.of(compared(hostile), "share-moved")
-    html = report.report(hostile, shown, f"score {NASTY}").html
+    html = report.report(hostile, shown, f"score {NASTY}")
     read = Reader(html)
     assert not read.every("img")
     assert NASTY in read.text
@@ -146,8 +145,7 @@ def test_a_hostile_hotkey_does_not_break_a_picture() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_without_the_extra_the_page_says_how_to_get_plots_and_has_the_tables() -> None:
     made = page(outcome(many=10))
-    read = Reader(made.html)
-    assert not made.plots
+    read = Reader(made)
     assert MISSING in read.text
     assert not read.every("img")
     for name in TYPES:
@@ -189,7 +187,7 @@ def test_the_baseline_has_a_row_of_its_own(drawn: str) -> None:
 def test_each_term_is_explained_once(candidates: int) -> None:
     found = outcome(candidates=candidates, many=12)
     every = [adopted(uncertain(each)) for each in compared(found)]
-    html = page_of(every, found).html
+    html = page_of(every, found)
     explained = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", html)
     names = [name for name, meaning in explained if TERMS.get(unescape(name)) == unescape(meaning)]
     assert sorted(names) == sorted(TERMS)
@@ -201,7 +199,7 @@ def test_intervals_stand_beside_what_they_are_of() -> None:
     each = uncertain(compared(found)[0])
     known = each.uncertainty
     assert known is not None
-    text = Reader(report.report(found, Selection.of([each], "share-moved"), COMMAND).html).text
+    text = Reader(report.report(found, Selection.of([each], "share-moved"), COMMAND)).text
     assert f"{percent(known.moved.low)} to {percent(known.moved.high)}" in text
     assert f"{known.flips.low} to {known.flips.high}" in text
     for interval in known.shares.values():
@@ -226,7 +224,7 @@ def test_what_is_drawn_is_told_and_that_rounds_of_one_epoch_are_no_epochs(
     known = attrs.evolve(each.uncertainty, epochs=epochs, stretches=stretches)
     each = attrs.evolve(each, uncertainty=known)
     shown = Selection.of([each], "share-moved")
-    text = " ".join(Reader(report.report(found, shown, COMMAND).html).text.split())
+    text = " ".join(Reader(report.report(found, shown, COMMAND)).text.split())
     assert said in text
     warned = "drawn from the 360 rounds of one epoch: too narrow where rounds have tasks in common"
     assert (warned in text) is (epochs == 1)
@@ -237,7 +235,7 @@ def test_what_is_drawn_is_told_and_that_rounds_of_one_epoch_are_no_epochs(
 @pytest.mark.parametrize("replayed", [True, False])
 def test_thresholds_stand_before_and_after_in_numbers(*, replayed: bool) -> None:
     found = outcome(many=8, replayed=replayed)
-    html = page(found).html
+    html = page(found)
     table = html[html.index("Thresholds before and after") :].partition("</table>")[0]
     cells = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
     rows = [" ".join(Reader(each).text.split()) for each in cells]
@@ -255,15 +253,15 @@ def test_words_that_are_not_the_candidate_s_own_are_not_shown() -> None:
     own = found.candidates[1]
     said = attrs.evolve(own.proposal, summary="", source="")
     silent = attrs.evolve(found, candidates=(found.baseline, attrs.evolve(own, proposal=said)))
-    text = Reader(page(silent).html).text
+    text = Reader(page(silent)).text
     assert "Why: its file has no summary of its own." in text
     assert "in the words of its file" not in text
-    assert own.proposal.summary in Reader(page(found).html).text
+    assert own.proposal.summary in Reader(page(found)).text
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_column_says_what_it_shows_and_a_value_which_formula_reads_it() -> None:
-    html = page(outcome(many=8)).html
+    html = page(outcome(many=8))
     heads = re.findall(r'<th scope="col">([^<]*) <small>([^<]*)</small></th>', html)
     assert {"tau-b", "Gini", "HHI", "changes hands"} <= {head for head, _ in heads}
     assert "made-up/care@2 reads slope\n  care = 1 − slope · risk" in Reader(html).text
@@ -275,7 +273,7 @@ def test_of_a_thousand_candidates_the_best_and_the_worst_are_shown_in_full() -> 
     found = outcome(candidates=1000, many=24, swept=True)
     every = compared(found)
     shown = Selection.of(every, "gini")
-    html = report.report(found, shown, COMMAND).html
+    html = report.report(found, shown, COMMAND)
     read = Reader(html)
     order = sorted(every, key=lambda e: (e.overall.concentration_after.gini, e.position))
     expected = [*order[:4], *order[-4:]]
@@ -325,7 +323,7 @@ def test_a_template_escapes_what_it_is_given_and_refuses_what_it_is_not() -> Non
 def test_every_miner_has_a_row_from_the_largest_gain_to_the_largest_loss() -> None:
     found = outcome(many=30)
     changes = compared(found)[0].overall.changes()
-    titles = [values["title"] for values in Reader(page(found).html).every("code") if values]
+    titles = [values["title"] for values in Reader(page(found)).every("code") if values]
     expected = sorted(changes, key=lambda each: (-each.share_change, each.miner.hotkey))
     assert titles == [each.miner.hotkey for each in expected]
 
@@ -334,7 +332,7 @@ def test_every_miner_has_a_row_from_the_largest_gain_to_the_largest_loss() -> No
 @pytest.mark.usefixtures("undrawn")
 def test_of_too_many_miners_those_that_change_most_are_shown_with_a_note() -> None:
     found = outcome(candidates=3, many=900)
-    html = page(found).html
+    html = page(found)
     assert "The 666 whose share changes most, of 900" in Reader(html).text
     shown = {values["title"] for values in Reader(html).every("code") if values}
     for each in compared(found):
@@ -347,7 +345,7 @@ def test_candidates_stand_beside_each_other_and_the_first_have_plots(
     candidates: int, *, swept: bool
 ) -> None:
     found = outcome(candidates=candidates, many=6, swept=swept)
-    read = Reader(page(found).html)
+    read = Reader(page(found))
     full = min(candidates, 8 if candidates > 12 else 12)
     assert len(read.every("img")) == 4 + 2 * full
     links = {values["href"] for values in read.every("a")}
@@ -406,7 +404,7 @@ def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
         )
         for each in found.candidates
     )
-    text = Reader(page(attrs.evolve(found, candidates=poor)).html).text
+    text = Reader(page(attrs.evolve(found, candidates=poor))).text
     assert "shares cannot be compared" in text
     assert "Concentration cannot be compared" in text
     assert "there is no order" in text

@@ -48,7 +48,7 @@ def html_of(found: Outcome) -> str:
     if len(every) == 1:
         every = [adopted(each) for each in every]
     shown = Selection.of(every, "share-moved")
-    return report(found, shown, "tallystick backtest year.parquet -o DIR").html
+    return report(found, shown, "tallystick backtest year.parquet -o DIR")
 
 
 class Pages:

@@ -279,14 +279,6 @@ def test_a_property_that_is_refuted_and_was_not_breaks(tmp_path: Path, old: Scor
     assert back == ("kept", "0 questions", ())
 
 
-@pytest.mark.nightly
-def test_what_was_refuted_before_is_not_new(tmp_path: Path) -> None:
-    less = FREE.replace("success = 0.9, reliability = 0.1", "success = 0.95, reliability = 0.05")
-    before, after = rules(tmp_path, FREE), rules(tmp_path, less)
-    found = outcome(asked(tmp_path, "[prove.new_refuted]\n", before, after))
-    assert found == ("kept", "0 questions", ())
-
-
 def answered(monkeypatch: pytest.MonkeyPatch, old: list[Answer], new: list[Answer]) -> list[str]:
     """Let the solver give these answers; the rule sets that were asked, in their order."""
     told, calls = {"1.0.0": old, "1.1.0": new}, list[str]()
