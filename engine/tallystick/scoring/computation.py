@@ -2,8 +2,7 @@
 
 The scores of a record (`value`), the components of a group and the steps of an allocation are such
 lists, and their entries kinds of `NamedValue`. Order, needs and digests follow from the list alone,
-so a further kind of value has them as soon as it is written. A tool that does not know a kind says
-so with `NotAnalysed`.
+so a further kind of value has them as soon as it is written.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import FormulaError
@@ -56,29 +53,6 @@ class NamedValue(ABC):
 
 
 V = TypeVar("V", bound=NamedValue)
-
-
-@attrs.frozen
-class NotAnalysed:
-    """A value that a tool does not analyse; with one, the tool's exit status is that of findings.
-
-    Attributes:
-        value: its name.
-        kind: the name of its operation.
-        tool: the tool.
-        reason: why the tool cannot, as a clause without a full stop.
-
-    >>> print(NotAnalysed("floor", "acme/min_of", "rules prove", "no term of this kind is known"))
-    not analysed: floor (acme/min_of): no term of this kind is known
-    """
-
-    value: str
-    kind: str
-    tool: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"not analysed: {self.value} ({self.kind}): {self.reason}"
 
 
 def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:

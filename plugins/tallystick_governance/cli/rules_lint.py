@@ -56,8 +56,6 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Find likely mistakes in RULES, with figures; exit status 1 if one is an error.
 
-    The exit status is 1 too when RULES has a value of a kind that no check knows.
-
     --explain needs no RULES; `--explain all` prints every check. A rule set silences a code with
     [[lint.silence]]: code, reason, the figures that it is for, and perhaps path. With --against, an
     error that OLD has too does not count for the exit status; a silence that OLD does not have, and

@@ -67,15 +67,13 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     gained by repeating items, nobody is treated differently, what the plugins promise, and two laws
     of the consensus of a group; of an [allocation], that weights sum to 1, are not negative and
     prefer no hotkey. Each is proved, refuted by records, groups or miners that the engine confirms,
-    or undecided. The exit status is 1 when one is refuted, and when a kind of value or step is not
-    known, so that nothing is proved of it. The budget counts the solver's steps, so a busy machine
-    gives the same answers, unless the seconds are over first. Answers until then are printed, also
-    those before Ctrl-C. It needs the extra `prove`.
+    or undecided. The exit status is 1 when one is refuted. The budget counts the solver's steps, so
+    a busy machine gives the same answers, unless the seconds are over first. Answers until then are
+    printed, also those before Ctrl-C. It needs the extra `prove`.
     """
     from tallystick.io.atomic import atomic_files, output_path
     from tallystick.scoring.scorer import load
     from tallystick_governance.prove import process, proving, render
-    from tallystick_governance.prove.property import is_not_analysed
     from tallystick_governance.prove.render import is_long
 
     if sum((wants_json(), verbose, markdown)) > 1:
@@ -104,8 +102,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if outcome.is_stopped:
         raise click.Abort
     failed = {"counterexample", "undecided"} if strict else {"counterexample"}
-    is_failed = any(answer.status in failed or is_not_analysed(answer) for answer in answers)
-    sys.exit(1 if is_failed else 0)
+    sys.exit(1 if any(answer.status in failed for answer in answers) else 0)
 
 
 def _limited(seconds: float | None) -> float | None:

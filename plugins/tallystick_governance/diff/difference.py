@@ -9,7 +9,6 @@ import attrs
 from tallystick.rules.compatibility import gone
 from tallystick.rules.section import sections_of
 from tallystick.rules.toml import dotted
-from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.diff.change import (
     Change,
@@ -29,6 +28,26 @@ from tallystick_governance.diff.policy import (
     raised,
     without_result,
 )
+
+
+@attrs.frozen
+class NotAnalysed:
+    """A value that is not followed to a score; with one, the exit status is that of findings.
+
+    Attributes:
+        value: its name.
+        kind: what it is.
+        tool: the tool that does not follow it.
+        reason: why it cannot, as a clause without a full stop.
+    """
+
+    value: str
+    kind: str
+    tool: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"not analysed: {self.value} ({self.kind}): {self.reason}"
 
 
 @attrs.frozen

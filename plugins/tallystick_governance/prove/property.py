@@ -86,8 +86,6 @@ _BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
 }
 
 
-NOT_ANALYSED = "not analysed: "
-"""The beginning of the reason of an answer about a value or step of an unknown kind."""
 TIME, STOPPED = "time", "stopped"
 """Beginnings of the reason of an answer that did not come in time, or before the user's end."""
 
@@ -131,11 +129,6 @@ class Answer:
     value: str | None = None
     other_value: str | None = None
     work: int = 0
-
-
-def is_not_analysed(answer: Answer) -> bool:
-    """Return whether an answer is undecided because a kind of value or step is not known."""
-    return (answer.reason or "").startswith(NOT_ANALYSED)
 
 
 def is_late(answer: Answer) -> bool:

@@ -22,7 +22,7 @@ from tallystick_governance.markdown import (
     table,
 )
 from tallystick_governance.prove.built_in_properties import BUILT_IN
-from tallystick_governance.prove.property import Answer, Status, is_late, is_not_analysed
+from tallystick_governance.prove.property import Answer, Status, is_late
 from tallystick_governance.prove.proving import laws_of, steps
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
@@ -59,8 +59,6 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose lists each with its reason"]
-    unknown = dict.fromkeys(reply.reason or "" for reply in undecided if is_not_analysed(reply))
-    lines += ["", *unknown] if unknown else []
     late = [reply for reply in undecided if is_late(reply)]
     if late:
         lines += [

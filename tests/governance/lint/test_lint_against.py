@@ -82,6 +82,12 @@ def test_other_figures_are_another_finding(tmp_path: Path) -> None:
     assert "    before: a cap of 0.150000000" in run("rules", "lint", path, "--against", OLD).out
 
 
+def test_a_step_before_another_changes_nothing_of_what_is_found_there(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(shipped(OLD), (_PART, _NONE + _PART)))
+    found = linted(path, "--against", OLD, "--select", "cap-infeasible")
+    assert (found["findings"], found["gone"]) == ([], [])
+
+
 @pytest.mark.nightly
 def test_an_error_that_was_there_before_does_not_fail(tmp_path: Path) -> None:
     bad = written(tmp_path, changed(shipped(OLD), *NOBODY))

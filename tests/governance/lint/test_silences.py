@@ -114,6 +114,7 @@ def kept(path: str = "", weight: str = "0.6") -> str:
         # a path that only begins alike is another place, and a star stands for a letter or more
         ("0.6", kept("skill_types.work"), ["heavy", "silence-unneeded"]),
         ("0.6", kept("s*skill_types"), ["heavy", "silence-unneeded"]),
+        ("0.6", kept("t*.workflow"), ["heavy", "silence-unneeded"]),
         # of many stars in linear time
         ("0.6", kept("skill_types." + "*w" * 400), ["heavy", "silence-unneeded"]),
         ("0.6", silence("heavy"), ["silence-unbounded"]),
