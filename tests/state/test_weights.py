@@ -184,16 +184,6 @@ def test_what_uint16_drops_is_named(weights: dict[int, int]) -> None:
         assert 2 * 65_535 * weights[uid] <= largest
 
 
-def test_why_uint16_drops_a_slot_is_told() -> None:
-    slots = {"5a": 3, "5b": 7, "5c": 9}
-    found = Weights.of({"5a": 1_000, "5b": 999_999_000, "5c": 0}, slots, {}, "")
-    assert found.dropped == {
-        3: "its share 0.000001000 is at most half of 1/65535 of the largest, 0.999999000: "
-        "uint16 rounds it to 0"
-    }
-    assert found.uint16 == {7: 65_535}
-
-
 @pytest.mark.parametrize("recipient", ["owner", "5elsewhere"])
 def test_without_the_slot_of_a_recipient_nothing_can_be_given_to_the_others(recipient: str) -> None:
     found = Weights.of({"5a": 160_000_000, recipient: 840_000_000}, {"5a": 3}, {}, "")
