@@ -142,12 +142,12 @@ class Function:
         if self.op == "round":
             yield z3.And(z3.Implies(x <= v, y <= w), z3.Implies(v <= x, w <= y))
             return
-        rises = self.op != "power" or self.exponents[0] > 0
+        if self.op == "power" and not self.exponents[0]:
+            return
         inside = z3.And(x > 0, v > 0) if self.op != "exp" else z3.BoolVal(True)
-        falls = z3.And((x < v) == (w < y), (v < x) == (y < w))
-        rising = z3.And((x < v) == (y < w), (v < x) == (w < y))
-        if self.op != "power" or self.exponents[0]:
-            yield z3.Implies(inside, rising if rises else falls)
+        if self.op == "power" and self.exponents[0] < 0:
+            y, w = w, y  # it falls
+        yield z3.Implies(inside, z3.And((x < v) == (y < w), (v < x) == (w < y)))
 
 
 def _times(term: Term, number_of_factors: int) -> Term:
