@@ -6,7 +6,7 @@ a level that is gone is told as such.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise, permutations
 from statistics import median
@@ -17,7 +17,6 @@ from tallystick.formula.tree import Kind, leaves
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding
-from tallystick.rules.model import Level
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate
@@ -26,6 +25,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import derive
 from tallystick_governance.lint.answers import Trial, trials
 from tallystick_governance.lint.gates import can_change
+from tallystick_governance.lint.tiers import levels_of
 from tallystick_governance.lint.type_probe import values_of
 from tallystick_governance.ranges import composite_range
 
@@ -240,11 +240,8 @@ def _good_work_pays_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: let the gate begin lower, or the composite fall by less.
     """
-    for before, bound in types_of(old, new):
-        if not before.has_quality or not bound.has_quality:
-            continue
-        pairs = [(at, _quality(before, at), _quality(bound, at)) for at in _GOOD]
-        at, was, now = max(pairs, key=lambda pair: pair[1] - pair[2])
+    for before, bound in _scored(old, new):
+        at, was, now = _furthest(before, bound, _GOOD)
         if was - now >= _MOVED:
             yield _quality_finding(bound, at, was, now, "error" if not now else None)
 
@@ -258,13 +255,23 @@ def _poor_work_pays_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: let poor work be worth no more than it is without the gate.
     """
-    for before, bound in types_of(old, new):
-        if not before.has_quality or not bound.has_quality:
-            continue
-        pairs = [(at, _quality(before, at), _quality(bound, at)) for at in _POOR]
-        at, was, now = max(pairs, key=lambda pair: pair[2] - pair[1])
+    for before, bound in _scored(old, new):
+        at, now, was = _furthest(bound, before, _POOR)
         if now - was >= _MOVED:
             yield _quality_finding(bound, at, was, now, None)
+
+
+def _scored(old: Scorer, new: Scorer) -> Iterator[tuple[BoundType, BoundType]]:
+    """Yield each skill type that has a quality in both rule sets."""
+    for before, bound in types_of(old, new):
+        if before.has_quality and bound.has_quality:
+            yield before, bound
+
+
+def _furthest(one: BoundType, other: BoundType, points: Iterable[int]) -> tuple[int, int, int]:
+    """Return the value of all axes at which one type is the most above another, and both there."""
+    found = ((at, _quality(one, at), _quality(other, at)) for at in points)
+    return max(found, key=lambda each: each[1] - each[2])
 
 
 def _quality(bound: BoundType, at: int, failed: str | None = None) -> int:
@@ -302,9 +309,7 @@ def _failed_axis_costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: keep the composite, or gate the axes that must not fail.
     """
-    for before, bound in types_of(old, new):
-        if not before.has_quality or not bound.has_quality:
-            continue
+    for before, bound in _scored(old, new):
         both = [a for a in _weighed(bound) if a in _weighed(before)]
         kept = {a: (_quality(before, NANO, a), _quality(bound, NANO, a)) for a in both}
         cheaper = {a: pair for a, pair in kept.items() if pair[1] - pair[0] >= _MOVED}
@@ -372,8 +377,8 @@ def _tier_pays_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: move the multiplier by less at a time.
     """
-    before = {level.name: level for level in _levels(old)}
-    levels = _levels(new)
+    before = {level.name: level for level in levels_of(old)}
+    levels = levels_of(new)
     for index, level in enumerate(levels):
         earlier = before.get(level.name)
         if earlier is None:
@@ -395,10 +400,6 @@ def _tier_pays_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 f"{high.name} is paid as {low.name} now, by {fraction(Fraction(high.multiplier))}",
                 {"level": high.name, "lower_level": low.name},
             )
-
-
-def _levels(scorer: Scorer) -> tuple[Level, ...]:
-    return () if scorer.rule_set.tiers is None else scorer.rule_set.tiers.levels
 
 
 @comparison("base-weight-moves", "warning", more("ratio"))

@@ -18,11 +18,12 @@ from tallystick.formula.text import decimal_text
 from tallystick.numbers.nano import NANO, to_fraction, to_text
 from tallystick.numbers.real import Exact
 from tallystick.rules.findings import Finding
+from tallystick.rules.model import Level
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import Tiers
-from tallystick_state.sections.epochs import EPOCHS
+from tallystick_state.sections.epochs import EPOCHS, Epochs
 
 _ALMOST = 50
 """Part of the highest quality within which a threshold is out of reach in practice."""
@@ -156,10 +157,13 @@ def _disordered(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
+def levels_of(scorer: Scorer) -> tuple[Level, ...]:
+    """Return the levels of the tiers of a rule set, from the lowest on."""
+    return () if scorer.rule_set.tiers is None else scorer.rule_set.tiers.levels
+
+
 def _falling(scorer: Scorer) -> Iterator[Finding]:
-    rules = scorer.rule_set.tiers
-    levels = () if rules is None else rules.levels
-    for index, (low, high) in enumerate(pairwise(levels), 1):
+    for index, (low, high) in enumerate(pairwise(levels_of(scorer)), 1):
         if high.multiplier < low.multiplier:
             yield Finding(
                 ("tiers", "levels", index, "multiplier"),
@@ -185,16 +189,14 @@ def _tiers_out_of_order(scorer: Scorer) -> Iterator[Finding]:
     yield from _falling(scorer)
 
 
-@check("tier-without-effect", "note")
-def _tier_without_effect(scorer: Scorer) -> Iterator[Finding]:
+@check("tier-without-effect", "note", of=levels_of)
+def _tier_without_effect(levels: tuple[Level, ...]) -> Iterator[Finding]:
     """Two neighbouring tiers that are paid alike.
 
     Two levels with the same multiplier differ by their name alone.
 
     Remedy: join the two levels, or give the higher one a higher multiplier.
     """
-    rules = scorer.rule_set.tiers
-    levels = () if rules is None else rules.levels
     for index, (low, high) in enumerate(pairwise(levels), 1):
         if high.multiplier == low.multiplier:
             yield Finding(
@@ -231,8 +233,8 @@ def _tier_empty(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check("threshold-never-moves", "note")
-def _threshold_never_moves(scorer: Scorer) -> Iterator[Finding]:
+@check("threshold-never-moves", "note", of=EPOCHS)
+def _threshold_never_moves(epochs: Epochs) -> Iterator[Finding]:
     """A threshold that follows the best results, which weigh nothing.
 
     A tracked threshold moves by a share of what the best results of an epoch say. With a share of 0
@@ -240,8 +242,7 @@ def _threshold_never_moves(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: give `new` a share above 0, or do not track the threshold.
     """
-    epochs = scorer.rule_set.section(EPOCHS)
-    for name, tracking in ({} if epochs is None else epochs.thresholds).items():
+    for name, tracking in epochs.thresholds.items():
         if not tracking.new:
             message = f"the results of an epoch never move the threshold {name}: they weigh 0"
             yield Finding(("epochs", "thresholds", name, "new"), message, {"threshold": name})
