@@ -10,7 +10,7 @@ import datetime as dt
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Protocol, Self
 
@@ -18,6 +18,7 @@ import attrs
 
 from tallystick.canonical import digest as digest_of
 from tallystick.diagnostics import Diagnostic
+from tallystick.formula.formula import Formula
 from tallystick_conformance import (
     allocations,
     backend_equivalence,
@@ -141,10 +142,10 @@ def _check(subject: Subject, say: Say) -> None:
 def _compare(subject: Subject, before: Mapping[str, Any], say: Say) -> None:
     """Tell of differences from the first process: formulas, made-up records, opaque facts."""
     say("begin", IMPORT)
-    for name, digest in _digests(subject).items():
-        if before["formulas"].get(name) != digest:
+    for formula in subject.plugin.formulas:
+        if before["formulas"].get(formula.name, {}).get("digest") != formula.digest:
             message = "found another formula in another process, expected the same"
-            say("found", attrs.asdict(finding("formula-unstable", name, message)))
+            say("found", attrs.asdict(finding("formula-unstable", formula.name, message)))
     say("begin", EXAMPLES)
     made = _generated(subject)
     for name in made:
@@ -161,23 +162,16 @@ def _compare(subject: Subject, before: Mapping[str, Any], say: Say) -> None:
 def _about(subject: Subject) -> Mapping[str, Any]:
     return {
         "folder": str(subject.folder),
-        "formulas": _digests(subject),
-        "texts": _texts(subject),
+        "formulas": {formula.name: _recorded(formula) for formula in subject.plugin.formulas},
         "skill_types": len(subject.plugin.skill_types),
     }
 
 
-def _digests(subject: Subject) -> Mapping[str, str]:
-    return {formula.name: formula.digest for formula in subject.plugin.formulas}
-
-
-def _texts(subject: Subject) -> Mapping[str, Sequence[str]]:
-    """Return the text of each formula; one that cannot be shown is reported by its check."""
-    texts = {}
-    for formula in subject.plugin.formulas:
-        with suppress(Exception):
-            texts[formula.name] = releases.as_recorded(formula).text
-    return texts
+def _recorded(formula: Formula) -> Mapping[str, Any]:
+    """Return digest and text of a formula; of one that cannot be shown no text: its check tells."""
+    with suppress(Exception):
+        return {"digest": formula.digest, "text": releases.as_recorded(formula).text}
+    return {"digest": formula.digest, "text": ()}
 
 
 def _generated(subject: Subject) -> Mapping[str, str]:

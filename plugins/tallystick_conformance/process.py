@@ -238,8 +238,8 @@ def _recorded(
     ):
         return report
     formulas = {
-        name: Recorded(digest, tuple(about["texts"].get(name, ())), values=golden.get(name, {}))
-        for name, digest in about["formulas"].items()
+        name: Recorded(told["digest"], tuple(told["text"]), values=golden.get(name, {}))
+        for name, told in about["formulas"].items()
     }
     if reset:
         added, removed = reset_releases(folder, formulas, version)
