@@ -138,7 +138,6 @@ def later(kind: str, made: Made) -> Iterator[Callable[[Ledger], object]]:
     ]
     yield lambda ledger: ledger.import_events(fresh)
     yield lambda ledger: ledger.close_epoch()
-    yield lambda ledger: ledger.retire("hk-3") if hasattr(ledger, "retire") else None
     yield lambda ledger: ledger.close_round(made(first + 1, CLOSED + 1))
     yield lambda ledger: ledger.import_events(fresh)
     yield lambda ledger: ledger.close_epoch()

@@ -140,6 +140,15 @@ def test_the_last_time_of_a_round_is_the_earliest(store: Store) -> None:
         assert list(transaction.rounds(before=3)) == [5]
 
 
+@pytest.fixture(params=[2_000, 1])
+def pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of so many rows, read and written, and statements of so many values."""
+    for name in ("transaction._READ", "transaction._WRITTEN", "transaction._ROUNDS"):
+        monkeypatch.setattr(f"tallystick_state.store.{name}", request.param)
+    monkeypatch.setattr("tallystick_state.store.connection.MAX_VALUES", request.param)
+
+
+@pytest.mark.usefixtures("pages")
 @EXAMPLES
 @given(batches(), batches())
 def test_every_query_finds_what_a_list_would(
@@ -199,24 +208,6 @@ def _check_roles(transaction: Transaction, hotkey: str, mine: list[StateEvent]) 
         rounds = sorted({number for number, _ in pairs}, reverse=True)[:limit]
         expected = sorted(((n, r) for n, r in pairs if n in rounds), reverse=True)
         assert transaction.roles("one", hotkey, before, limit) == expected
-
-
-@pytest.mark.nightly
-def test_results_of_many_pages_come_whole(store: Store) -> None:
-    events = [event(n, round=n // 40, hotkey="5A" if n % 3 else "5B") for n in range(5000)]
-    with store.writing() as transaction:
-        entries = record(transaction, events)
-    with store.reading() as transaction:
-        assert list(transaction.entries()) == entries
-        assert list(transaction.entries(4000)) == entries[3999:]
-        assert list(transaction.events(0)) == events
-        assert len(transaction.claims.of([each.identity for each in events])) == len(events)
-        mine = sorted(
-            (each for each in events if each.hotkey == "5A"),
-            key=lambda each: (each.round, each.task_id),
-            reverse=True,
-        )
-        assert list(transaction.scored("5A")) == mine
 
 
 def test_a_reader_who_stops_early_leaves_nothing_open(where: str) -> None:
