@@ -40,13 +40,6 @@ def test_every_small_ratio_is_rounded_half_even_in_every_way(
     assert found.tolist() == wanted
 
 
-def test_every_small_ratio_is_rounded_half_even_by_the_integer_function(
-    small: Ratios, wanted: list[int]
-) -> None:
-    function = compile_integers(lowered(share(300)))
-    assert [function(a, b) for a, b in small] == wanted
-
-
 @pytest.mark.nightly
 def test_every_ratio_up_to_2000_is_rounded_half_even() -> None:
     program = lowered(share(2000))
