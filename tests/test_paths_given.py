@@ -14,7 +14,7 @@ from tallystick.scoring.facts.run import extract_file
 from tallystick_conformance.process import check
 from tallystick_governance.backtest.candidates import candidates_of
 from tallystick_governance.backtest.run import backtest
-from tallystick_governance.lint.linting import lint
+from tallystick_governance.lint.linting import report
 from tallystick_state.transfer import export_state, import_state
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ def compare(path: Callable[[str], Any]) -> None:
     found = candidates_of([path("mine.toml"), "skills@1.1.0"], [], installed())
     backtest(path("facts.parquet"), found, path("report"))
     assert Path("report").is_dir()
-    lint(path("mine.toml"))
+    report(path("mine.toml"))
 
 
 @pytest.mark.parametrize("use", [score, keep, compare])
@@ -103,7 +103,7 @@ def test_what_is_no_path_is_an_error_of_ours(value: Any, tmp_path: Path) -> None
         lambda: backtest(value, candidates, tmp_path / "report"),
         lambda: backtest(EXAMPLES, candidates, value),
         lambda: candidates_of([value], [], installed()),
-        lambda: lint(value),
+        lambda: report(value),
         lambda: check(value),
     )
     for use in uses:

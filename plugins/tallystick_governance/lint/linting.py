@@ -265,10 +265,10 @@ def _silences(report: Report) -> tuple[Silence, ...]:
     return () if report.scorer is None else report.scorer.rule_set.lint.silence
 
 
-def lint(
+def report(
     reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
-) -> tuple[Diagnostic, ...]:
-    """Return the findings that a rule set does not silence, in the order of the file.
+) -> Report:
+    """Return what is found in a rule set, silenced or not, each in the order of the file.
 
     Args:
         reference: ``name@version``, a path, or a digest, as for loading.
@@ -278,13 +278,6 @@ def lint(
     Raises:
         RuleSetError: there is no such file, or it cannot be read; what does not load is a finding.
     """
-    return report(reference, registry, lints).findings
-
-
-def report(
-    reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
-) -> Report:
-    """Return the findings of `lint`, with those that are silenced."""
     plugins, catalog = registry or installed_plugins(), lints or installed_lints()
     try:
         loaded = load(reference, plugins)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick_governance.lint.linting import lint
+from tallystick_governance.lint.linting import report
 
 HEAD = """
 [rule_set]
@@ -41,7 +41,7 @@ def rules(folder: Path, *steps: str) -> str:
 
 def found(folder: Path, *steps: str) -> dict[str, str]:
     """The messages by code, of what the linter says of an allocation."""
-    told = lint(rules(folder, *steps))
+    told = report(rules(folder, *steps)).findings
     return {e.code: e.message for e in told if e.path.startswith("allocation")}
 
 
