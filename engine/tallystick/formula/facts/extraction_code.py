@@ -9,7 +9,6 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Sequence
 from functools import cache
-from operator import attrgetter
 from typing import Any
 
 from tallystick.formula.schema_path import (
@@ -120,12 +119,9 @@ class ExtractionCode:
         """Return a variable with the set of the items of a list."""
         listed = self.read(path)
         fields = object_fields(self.target(path), self.schema)
-        items = listed
-        if fields:
-            # without a frame of its own, as a comprehension has before Python 3.12
-            read = self.constant(_fields_reader(tuple(map(attribute_name, fields))))
-            items = f"map({read}, {listed})"
-        return self.variable(f"set({items}) if {listed} else NOTHING")
+        values = "".join(f"x.{attribute_name(field)}, " for field in fields)
+        items = f"{{({values}) for x in {listed}}}" if fields else f"set({listed})"
+        return self.variable(f"{items} if {listed} else NOTHING")
 
     def is_object(self, value: str) -> str:
         """Return a variable with whether a value is an object."""
@@ -134,12 +130,10 @@ class ExtractionCode:
     def is_number(self, path: str, value: str) -> str:
         """Return the condition that the value at a path is a number."""
         target = self.target(path)
-        numbers = target.of_type("number", "integer")
-        if len(numbers) == len(target.alternatives):
+        if len(target.of_type("number", "integer")) == len(target.alternatives):
             # a record that is valid has nothing else there, and this is the faster question
             return f"{value} is not None"
-        plain = [type_of(a) == "number" and "enum" not in a and "const" not in a for a in numbers]
-        return f"{value}.__class__ is float" if plain == [True] else f"{value}.__class__ in NUMBERS"
+        return f"{value}.__class__ in NUMBERS"
 
     def _object(self, value: str, target: PathTarget) -> str:
         """The value where it is sure to be an object; else one whose fields may all be None."""
@@ -166,12 +160,6 @@ def _kept(step: PathStep) -> str:
     if step.each:
         return ""
     return f"x.{attribute_name(str(step.field))} == {step.value!r}"
-
-
-@cache
-def _fields_reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    """Return a function from an item of a set to the values of these attributes, its identity."""
-    return attrgetter(*names)
 
 
 @cache
