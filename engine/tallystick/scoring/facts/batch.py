@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import attrs
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallystick.canonical import PREFIX
-from tallystick.formula.columns import Column, Rows, Truths
+from tallystick.formula.columns import Column, Truths
 from tallystick.io.arrow import take
 from tallystick.records.rejects import Identity, Reject
 
@@ -95,24 +95,8 @@ class FactRows:
             for field in attrs.fields(FactRows)
             if isinstance(value := getattr(self, field.name), pa.Array | np.ndarray)
         }
-        return attrs.evolve(self, **changed, facts=_Taken(self.facts, places))
-
-
-@attrs.frozen(eq=False)
-class _Taken(Mapping[str, Column]):
-    """The facts of some rows, each taken when it is read: rules read few of a facts file."""
-
-    facts: Mapping[str, Column]
-    places: Rows
-
-    def __getitem__(self, digest: str) -> Column:
-        return self.facts[digest].take(self.places)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.facts)
-
-    def __len__(self) -> int:
-        return len(self.facts)
+        facts = {digest: column.take(places) for digest, column in self.facts.items()}
+        return attrs.evolve(self, **changed, facts=facts)
 
 
 @attrs.frozen(eq=False)
