@@ -12,6 +12,7 @@ import attrs
 import jsonschema
 import pytest
 from cli.command import message_of, run
+from cli.others import open_folder
 
 import tallystick
 import tallystick_skills
@@ -25,6 +26,7 @@ from tallystick.lock.lock_file import (
     parse,
     read,
 )
+from tallystick.lock.write import write
 from tallystick.plugins.code import DEPENDENCIES
 from tallystick.resources import folder, schema_path, vectors_path
 
@@ -173,3 +175,18 @@ def test_where_there_is_no_lock_it_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert "found no tallystick.lock of your own in the working folder" in message_of(found)
     absent = run("lock", "--check", "absent.lock")
     assert "absent.lock: the lock cannot be read (no such file" in message_of(absent)
+
+
+def test_a_lock_that_another_can_write_holds_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: Lock
+) -> None:
+    """As with settings, whose tests try each way; a lock that is named is the one that is meant."""
+    monkeypatch.chdir(tmp_path)
+    write(lock, tmp_path / "tallystick.lock")
+    assert run("lock", "--check").status == 0
+    reason = open_folder(tmp_path)
+    found = run("lock", "--check")
+    assert found.status == 2
+    assert "error: found no tallystick.lock of your own in the working folder" in found.err
+    assert f"warning: {tmp_path / 'tallystick.lock'}: ignored, {reason}" in found.err
+    assert run("lock", "--check", tmp_path / "tallystick.lock").status == 0
