@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import attrs
 import pytest
 import rfc8785
 from cli.command import run
@@ -22,6 +21,7 @@ from state.trusted import (
     authority,
     began,
     begun,
+    forge,
     of,
     rotation,
     signed_adoption,
@@ -32,7 +32,6 @@ from tallystick import load
 from tallystick.canonical import digest as engine_digest
 from tallystick.errors import DamagedError, TrustError
 from tallystick_state.authority import Authority
-from tallystick_state.chain import chained
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import import_state
 from tallystick_state.trust.gate_receipt import GateReceipt
@@ -328,12 +327,8 @@ def test_an_entry_that_was_written_itself_holds_only_with_its_receipt(
     body |= {"rule_set": with_text, "statement": envelope.statement_digest}
     body |= {} if forged is None else {"gate_receipt": forged}
     with ledger.store.writing() as transaction:
-        head = transaction.head()
-        assert head is not None
-        entry = chained(head.hash, head.entries + 1, "rules", rfc8785.dumps(body).decode())
         transaction.put_envelope(envelope)
-        transaction.append([entry])
-        transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
+    forge(ledger, "rules", body)
     if holds:
         Ledger.open(place).verify()
         return

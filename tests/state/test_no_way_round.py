@@ -9,9 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
-import rfc8785
 from examples import fast_rows
 from msgspec.structs import replace
 from state.databases import database, server, where
@@ -26,6 +24,7 @@ from state.trusted import (
     adoption,
     authority,
     began,
+    forge,
     of,
     rows,
     signed_adoption,
@@ -36,7 +35,6 @@ from state.trusted import (
 from tallystick import load
 from tallystick.errors import DamagedError, TallystickError, TrustError
 from tallystick_state.authority import OPERATOR, Authority
-from tallystick_state.chain import chained
 from tallystick_state.claims import Claim, Rank
 from tallystick_state.entries import KINDS, Adopt, Rotate, Share, Withdraw
 from tallystick_state.event import StateEvent
@@ -237,16 +235,11 @@ def test_a_store_that_was_written_itself_is_found(tmp_path: Path, case: str) -> 
     place = tmp_path / "state.db"
     with with_peer(place, tmp_path) as ledger:
         kind, body = FORGED[case](ledger)
-        with ledger.store.writing() as transaction:
-            head = transaction.head()
-            assert head is not None
-            text = rfc8785.dumps(body).decode()
-            entry = chained(head.hash, head.entries + 1, kind, text)
-            transaction.append([entry])
-            if "task_id" in body:
-                claim = StateEvent.from_line(text)
+        entry = forge(ledger, kind, body)
+        if "task_id" in body:
+            claim = StateEvent.from_line(entry.body)
+            with ledger.store.writing() as transaction:
                 transaction.claims.put([Claim(entry.seq, claim, Rank.OWN, counted_in=0)])
-            transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
         if case.startswith(OPENED):
             with pytest.raises(DamagedError):
                 Ledger.open(place)

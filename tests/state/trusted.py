@@ -4,6 +4,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import attrs
+import rfc8785
 from state.signing import (
     ALICE,
     BOB,
@@ -22,6 +24,7 @@ from state.subnet import record
 
 import tallystick
 from tallystick_state.authority import Authority
+from tallystick_state.chain import Entry, chained
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import TABLES
 from tallystick_state.trust.envelope import Envelope
@@ -104,6 +107,17 @@ def with_peer(where: str | Path, folder: Path) -> Ledger:
     assert ledger.import_events([THEIRS], authority=authority(listed)).events == 1
     ledger.adopt(NEW, 3, authority=authority(signed_adoption(ALICE, BOB)))
     return ledger
+
+
+def forge(ledger: Ledger, kind: str, body: Said) -> Entry:
+    """Write an entry into the store itself, chained to the one before."""
+    with ledger.store.writing() as transaction:
+        head = transaction.head()
+        assert head is not None
+        entry = chained(head.hash, head.entries + 1, kind, rfc8785.dumps(body).decode())
+        transaction.append([entry])
+        transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
+    return entry
 
 
 def rows(ledger: Ledger) -> list[tuple[Any, ...]]:
