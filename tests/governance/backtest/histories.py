@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.command import run
+from pyarrow import parquet
 from state.subnet import TYPES, missed, record
 
+from tallystick.numbers.nano import from_decimal
 from tallystick_state.ledger import Ledger
 
 MINERS = tuple(f"hk-{number}" for number in range(9))
@@ -140,4 +143,22 @@ def by_hand(
                 if own:
                     line = queries.line_weights(queries.named_line(None))
                     found[epoch] = {key: nano for key, nano in line.weights.items() if nano}
+    return found
+
+
+def told(words: Sequence[str], status: int = 0) -> str:
+    """What a command prints that ends with a status."""
+    found = run(*words)
+    assert found.status == status, found.out + found.err
+    return found.out + found.err
+
+
+def weights_of(folder: Path, candidate: str) -> dict[int, dict[str, int]]:
+    """The weights of a candidate that are not 0, by epoch."""
+    found: dict[int, dict[str, int]] = {}
+    for row in parquet.read_table(folder / "weights.parquet").to_pylist():
+        own = found.setdefault(row["epoch"], {})
+        nano = from_decimal(row["weight"])
+        if nano and row["candidate"] == candidate:
+            own[row["miner_hotkey"]] = nano
     return found

@@ -2,15 +2,21 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.command import run as command
 from examples import fast_rows
-from governance.backtest.histories import Records, by_hand, grouped, written
+from governance.backtest.histories import (
+    Records,
+    by_hand,
+    grouped,
+    told,
+    weights_of,
+    written,
+)
 from governance.revision import shipped, with_values
 from pyarrow import parquet
 
@@ -51,12 +57,6 @@ def changed(tmp_path: Path) -> Change:
     return write
 
 
-def run(words: Sequence[str], status: int = 0) -> str:
-    found = command(*words)
-    assert found.status == status, found.out + found.err
-    return found.out + found.err
-
-
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("grouped")
@@ -68,23 +68,12 @@ def lines_of(path: Path) -> Records:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def weights_of(folder: Path, candidate: str) -> dict[int, dict[str, int]]:
-    """The weights of a candidate that are not 0, by epoch."""
-    found: dict[int, dict[str, int]] = {}
-    for row in parquet.read_table(folder / "weights.parquet").to_pylist():
-        own = found.setdefault(row["epoch"], {})
-        nano = from_decimal(row["weight"])
-        if nano and row["candidate"] == candidate:
-            own[row["miner_hotkey"]] = nano
-    return found
-
-
 def filled(tmp_path: Path, history: tuple[Path, Path], reference: str) -> Path:
     """The records as the command fills them."""
     records, groups = history
     path = tmp_path / "filled.jsonl"
     words = ["consensus", str(groups), "--rules", reference, "-o", str(tmp_path / "c.jsonl")]
-    run([*words, "--records", str(records), "--records-output", str(path)])
+    told([*words, "--records", str(records), "--records-output", str(path)])
     return path
 
 
@@ -95,7 +84,7 @@ def test_it_is_consensus_then_score_then_the_rest_by_hand(
     references, out = (BASE, changed("agreement")), tmp_path / "out"
     words = ["backtest", str(history[0]), "--groups", str(history[1]), "-o", str(out)]
     words += [word for reference in references for word in ("--rules", reference)]
-    text = run([*words, *(["--with-state"] if with_state else [])])
+    text = told([*words, *(["--with-state"] if with_state else [])])
     assert f"groups  {history[1]}, whose consensus each candidate computes" in text
     summary = json.loads((out / "summary.json").read_text())
     assert summary["history"]["groups"]["source"] == str(history[1])
@@ -108,7 +97,7 @@ def test_it_is_consensus_then_score_then_the_rest_by_hand(
         if with_state:
             assert weights_of(out, name) == by_hand(folder / "w", reference, lines_of(path))
             continue
-        run(["score", str(path), "--rules", reference, "-o", str(folder / "scores.jsonl")])
+        told(["score", str(path), "--rules", reference, "-o", str(folder / "scores.jsonl")])
         sums = Counter[str]()
         for line in lines_of(folder / "scores.jsonl"):
             sums[line["miner_hotkey"]] += from_decimal(Decimal(line["emission"] or 0))
@@ -197,20 +186,20 @@ def backtested(tmp_path: Path, history: Path, groups: Path, *rules: str) -> list
 def test_mistakes_are_told(tmp_path: Path, history: tuple[Path, Path]) -> None:
     records, groups = history
     facts = tmp_path / "facts.parquet"
-    run(["facts", str(records), "-o", str(facts)])
+    told(["facts", str(records), "-o", str(facts)])
     both = (BASE, "skills@1.1.0")
-    text = run(backtested(tmp_path, facts, groups, *both), 2)
+    text = told(backtested(tmp_path, facts, groups, *both), 2)
     assert "found facts beside the groups" in text
-    text = run(backtested(tmp_path, records, groups, "workflow@1.1.0", "workflow@1.2.0"), 2)
+    text = told(backtested(tmp_path, records, groups, "workflow@1.1.0", "workflow@1.2.0"), 2)
     assert "found groups and no [consensus] in workflow@1.1.0" in text
     bad = tmp_path / "bad.jsonl"
     bad.write_text(groups.read_text() + "{}\n")
-    assert "found 1 bad line, expected groups" in run(backtested(tmp_path, records, bad, *both), 2)
+    assert "found 1 bad line, expected groups" in told(backtested(tmp_path, records, bad, *both), 2)
     others = [{**group, "task_id": "other"} for group in lines_of(groups)[:2]]
     foreign = written(tmp_path / "foreign.jsonl", others)
-    text = run(backtested(tmp_path, records, foreign, *both), 2)
+    text = told(backtested(tmp_path, records, foreign, *both), 2)
     assert "found no record of any of" in text
-    text = run(backtested(tmp_path, records, tmp_path / "none.jsonl", *both), 2)
+    text = told(backtested(tmp_path, records, tmp_path / "none.jsonl", *both), 2)
     assert "none.jsonl" in text
 
 
@@ -221,7 +210,7 @@ def test_a_record_that_contradicts_its_group_counts_under_no_candidate(
     wrong = next(line for line in records if "submission" in line)
     wrong["submission"]["risk_score"] = 0.77
     path = written(tmp_path / "records.jsonl", records)
-    run(backtested(tmp_path, path, history[1], BASE, "skills@1.1.0"), 1)
+    told(backtested(tmp_path, path, history[1], BASE, "skills@1.1.0"), 1)
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
     assert summary["history"]["rejects"] == {"group-mismatch": 1}
 
@@ -235,7 +224,7 @@ def test_groups_of_a_type_that_a_candidate_lacks_are_left_out(
     kept = (text[:start] + text[end:]).splitlines(keepends=True)
     path = tmp_path / "without.toml"
     path.write_text("".join(line for line in kept if not line.startswith("declarative.")))
-    run(backtested(tmp_path, history[0], history[1], BASE, str(path)))
+    told(backtested(tmp_path, history[0], history[1], BASE, str(path)))
     rows = parquet.read_table(tmp_path / "o" / "miners.parquet").to_pylist()
     compared = {row["skill_type"] for row in rows if row["candidate_amount"] is not None}
     assert "rag_knowledge" in compared

@@ -9,7 +9,6 @@ from typing import Any
 
 import attrs
 import pytest
-from cli.command import run as command
 from generators.records import lines as made_up_lines
 from governance.backtest.histories import (
     EPOCHS,
@@ -18,6 +17,8 @@ from governance.backtest.histories import (
     by_hand,
     few_epochs,
     made,
+    told,
+    weights_of,
     written,
 )
 from pyarrow import parquet
@@ -25,7 +26,6 @@ from state.subnet import TYPES
 from state.variants import variant
 
 import tallystick
-from tallystick.numbers.nano import from_decimal
 from tallystick_governance.backtest.outcome import MinerTotals, WeightOutcome
 from tallystick_governance.backtest.statistics import Bootstrap
 from tallystick_governance.backtest.weights import NOBODY, compare_weights
@@ -75,22 +75,8 @@ def test_the_effect_is_that_of_ledgers_digit_for_digit(tmp_path: Path, seed: int
     assert 0 < effect.share_moved < NANO
     folder = tmp_path / "out"
     words = [w for reference in references for w in ("--rules", reference)]
-    run(["backtest", str(path), *words, "--with-state", "-o", str(folder)])
-    rows = parquet.read_table(folder / "weights.parquet").to_pylist()
-    for reference, ledger in zip(references, ledgers, strict=True):
-        for epoch, weights in ledger.items():
-            own = {
-                row["miner_hotkey"]: from_decimal(row["weight"])
-                for row in rows
-                if (row["candidate"], row["epoch"]) == (reference, epoch)
-            }
-            assert own == weights
-
-
-def run(words: Sequence[str], status: int = 0) -> str:
-    found = command(*words)
-    assert found.status == status, found.out + found.err
-    return found.out + found.err
+    told(["backtest", str(path), *words, "--with-state", "-o", str(folder)])
+    assert [weights_of(folder, reference) for reference in references] == ledgers
 
 
 @pytest.mark.nightly
@@ -112,17 +98,10 @@ def test_weights_follow_from_a_state(tmp_path: Path) -> None:
     path = written(tmp_path / "later.jsonl", later)
     rules = ["--rules", "skills@1.1.0", "--rules", "skills@1.2.0", "--with-state"]
     for name, more in (("from", ["--state", where]), ("new", [])):
-        run(["backtest", str(path), *rules, *more, "-o", str(tmp_path / name)])
-    found = {
-        name: {
-            row["miner_hotkey"]: from_decimal(row["weight"])
-            for row in parquet.read_table(tmp_path / name / "weights.parquet").to_pylist()
-            if row["candidate"] == "skills@1.1.0"
-        }
-        for name in ("from", "new")
-    }
-    assert found["from"] == whole[first]
-    assert found["new"] != whole[first]
+        told(["backtest", str(path), *rules, *more, "-o", str(tmp_path / name)])
+    found = {name: weights_of(tmp_path / name, "skills@1.1.0") for name in ("from", "new")}
+    assert found["from"] == {first: whole[first]}
+    assert found["new"][first] != whole[first]
     effect = weight_effect(
         path, *map(tallystick.load, ("skills@1.1.0", "skills@1.2.0")), state=start
     )
@@ -213,7 +192,7 @@ def test_a_filter_that_pays_nobody_moves_all_and_tells_why(tmp_path: Path, workf
     path = variant(tmp_path, "workflow@1.2.0", "1.3.0", steps_of(*MISTAKES["above 10"]))
     out = tmp_path / "out"
     words = ["--rules", "workflow@1.2.0", "--rules", str(path), "-o", str(out)]
-    text = run(["backtest", str(workflows), *words])
+    text = told(["backtest", str(workflows), *words])
     assert "100.00 % of all weight changes hands" in text
     assert "nobody has 100.00 % of it under the candidate: kept: " in text
     summary = json.loads((out / "summary.json").read_text())["candidates"][0]["weight"]
@@ -260,18 +239,11 @@ def test_a_hotkey_that_takes_a_slot_over_is_told_and_weighed(tmp_path: Path) -> 
     assert effect.switches["replaced hotkey"] == 1
     out = tmp_path / "out"
     words = ["--rules", "skills@1.2.0", "--rules", "skills@1.1.0", "--with-state", "-o", str(out)]
-    run(["backtest", str(tmp_path / "a.jsonl"), *words])
-    rows = [
-        row
-        for row in parquet.read_table(out / "weights.parquet").to_pylist()
-        if row["candidate"] == "skills@1.2.0"
-    ]
-    epochs = {
-        hotkey: {row["epoch"] for row in rows if row["miner_hotkey"] == hotkey}
-        for hotkey in (gone, new)
-    }
-    assert max(epochs[gone]) == 1
-    assert min(epochs[new]) == 2
+    told(["backtest", str(tmp_path / "a.jsonl"), *words])
+    found = weights_of(out, "skills@1.2.0")
+    epochs = [[e for e in found if hotkey in found[e]] for hotkey in (gone, new)]
+    assert max(epochs[0]) == 1
+    assert min(epochs[1]) == 2
 
 
 def weights(*epochs: Weights, reason: str = "") -> WeightOutcome:
@@ -327,15 +299,15 @@ def test_records_that_cannot_close_an_epoch_are_refused_in_a_replay(tmp_path: Pa
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"".join(made_up_lines(1, 20, ["workflow"])))
     words = ["--rules", "workflow@1.0.0", "--rules", "workflow@1.1.0"]
-    text = run(["backtest", str(path), *words, "-o", str(tmp_path / "out")])
+    text = told(["backtest", str(path), *words, "-o", str(tmp_path / "out")])
     assert "of all weight changes hands" in text
-    text = run(["backtest", str(path), *words, "--with-state", "-o", str(tmp_path / "no")], 2)
+    text = told(["backtest", str(path), *words, "--with-state", "-o", str(tmp_path / "no")], 2)
     assert "found no [epochs] in workflow@1.0.0" in text
 
 
 def test_weights_can_be_left_out(tmp_path: Path, workflows: Path) -> None:
     words = ["--rules", "workflow@1.0.0", "--rules", "workflow@1.2.0", "--no-weights"]
-    text = run(["backtest", str(workflows), *words, "-o", str(tmp_path / "out")])
+    text = told(["backtest", str(workflows), *words, "-o", str(tmp_path / "out")])
     assert "of all weight" not in text
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["candidates"][0]["weight"] is None
