@@ -52,11 +52,6 @@ class MinerChange:
     rank_after: int
 
     @property
-    def change(self) -> int:
-        """The change of the amount, in nano."""
-        return self.after - self.before
-
-    @property
     def share_change(self) -> int:
         """The change of the published share, in nano."""
         return self.share_after - self.share_before

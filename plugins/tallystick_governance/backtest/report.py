@@ -221,6 +221,9 @@ def environment() -> Environment:
     )
     pages.filters.update({function.__name__: function for function in _FILTERS})
     pages.globals["glosses"] = GLOSSES
+    script = pages.get_template("script.js").render().encode()
+    # the policy of a page allows this script alone
+    pages.globals["script_digest"] = b64encode(hashlib.sha256(script).digest()).decode()
     return pages
 
 
@@ -249,9 +252,8 @@ def report(outcome: Outcome, selection: Selection, command: str) -> str:
     """
     drawing, labels = plots(), _labels(selection.every)
     sections = list(_sections(selection, labels, drawn=drawing is not None))
-    pages = environment()
-    script = pages.get_template("script.js").render()
-    return pages.get_template("report.html").render(
+    template = environment().get_template("report.html")
+    return template.render(
         outcome=outcome,
         engine=f"tallystick {version('tallystick')}",
         comparisons=selection.every,
@@ -263,8 +265,6 @@ def report(outcome: Outcome, selection: Selection, command: str) -> str:
         sections=sections,
         plots=drawing,
         terms=Terms(),
-        # the policy of the page allows this script alone
-        script_digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         command=command,
     )
 

@@ -12,8 +12,6 @@ The same rules, setting and seed give the same bytes; those of the plots depend 
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -118,16 +116,13 @@ def _table(studies: Sequence[Study]) -> pa.Table:
 def page(after: Study, before: Study | None, command: str) -> str:
     """Return the page of a study; arguments as of `write`."""
     earlier = {} if before is None else {t.skill_type: t for t in before.types}
-    pages = environment()
-    script = pages.get_template("script.js").render()
-    return pages.get_template("simulation.html").render(
+    template = environment().get_template("simulation.html")
+    return template.render(
         study=after,
         before=before,
         sections=[TypeSection(of_type, earlier.get(of_type.skill_type)) for of_type in after.types],
         made_up=MADE_UP,
         not_exercised=[*exercised.sentence(not_exercised(after, before), exercised.NETWORK)],
         plots=plots(),
-        # the policy of the page allows this script alone
-        script_digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         command=command,
     )

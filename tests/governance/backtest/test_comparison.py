@@ -1,11 +1,10 @@
-"""A candidate against the baseline, against sums and shares written out in fractions."""
-
-from fractions import Fraction
+"""A candidate against the baseline: the miners and amounts that are compared, and who gains."""
 
 import attrs
 import pytest
-from governance.backtest.made_up import NANO, PLAIN, TYPES, flips, outcome
+from governance.backtest.made_up import NANO, PLAIN, TIERS, TYPES, flips, outcome
 
+from tallystick.errors import TallystickError
 from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
@@ -19,9 +18,7 @@ from tallystick_governance.backtest.distribution import (
     relative_winners,
     winners,
 )
-from tallystick_governance.backtest.outcome import MinerTotals, Outcome
-
-HALF = Fraction(1, 2 * NANO)
+from tallystick_governance.backtest.outcome import MinerTotals, Outcome, TypeOutcome
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +121,12 @@ def test_with_state_round_scores_are_compared(found: Outcome, second: CandidateC
     assert replay.round_scores is not None
     assert second.round_scores is not None
     assert second.round_scores.after == tuple(replay.round_scores.values())
+
+
+def test_parts_under_other_tiers_do_not_add_up() -> None:
+    part, other = (
+        TypeOutcome((tiers, TIERS), has_quality=True, has_emission=True)
+        for tiers in (TIERS, TIERS[:2])
+    )
+    with pytest.raises(TallystickError, match="compare the rule sets without an adoption"):
+        part.add(other)
