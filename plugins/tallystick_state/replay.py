@@ -205,7 +205,7 @@ def rebuild(
         TrustError: something that must be signed is not as it must.
     """
     store = Store.open(path_text(where, PLACE))
-    with store.writing() as stored:
+    with store.writing(pages=False) as stored:
         ledger, head = StoredState.read(store, stored, registry), None
         with suppress(DamagedError):
             head = stored.head()

@@ -15,10 +15,10 @@ from state.resealed import reseal
 from state.subnet import written
 from state.test_verification import statements
 
-from tallystick.errors import DamagedError
+from tallystick.errors import DamagedError, StoreError
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.store.store import Store
+from tallystick_state.store.store import LIMIT, Store
 
 SEED = 21
 
@@ -45,13 +45,29 @@ def ends_of(store: Live, sound: frozenset[str], folder: Path, seeds: Iterable[in
     return found
 
 
-@pytest.mark.parametrize("trials", fast_rows([16, 1000], 0))
-def test_nothing_is_written_over_an_overwrite(
-    store: Live, sound: frozenset[str], tmp_path: Path, trials: int
+@pytest.mark.parametrize("limit", [LIMIT, 0])
+@pytest.mark.parametrize("trials", fast_rows([8, 40], 0))
+def test_nothing_is_written_over_an_overwrite(  # noqa: PLR0913, PLR0917  # three are fixtures
+    store: Live,
+    sound: frozenset[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trials: int,
+    limit: int,
 ) -> None:
+    """With the pages of a small file checked before its first change, and without."""
+    monkeypatch.setattr("tallystick_state.store.store.LIMIT", limit)
     found = ends_of(store, sound, tmp_path, range(SEED, SEED + trials))
     assert found["refused"] > trials // 8
-    assert sum(found.values()) == trials
+
+
+@pytest.mark.nightly
+def test_nothing_is_written_over_a_thousand_overwrites(
+    store: Live, sound: frozenset[str], tmp_path: Path
+) -> None:
+    found = ends_of(store, sound, tmp_path, range(1000))
+    assert found["refused"] > 200
+    assert sum(found.values()) == 1000
 
 
 def test_what_follows_from_the_log_is_rebuilt(store: Live, tmp_path: Path) -> None:
@@ -124,7 +140,7 @@ def test_damage_of_one_of_two_stores_is_named(store: Live, tmp_path: Path) -> No
         assert str(sound) not in str(found.value)
 
 
-def test_damage_of_an_index_is_found(store: Live, tmp_path: Path) -> None:
+def test_damage_that_verify_finds_in_an_index_is_refused(store: Live, tmp_path: Path) -> None:
     """An index answers with other rows than its table has, which `quick_check` does not see."""
     path = tmp_path / "state.db"
     store.put(path)
@@ -137,8 +153,11 @@ def test_damage_of_an_index_is_found(store: Live, tmp_path: Path) -> None:
                 "WHERE name = 'tallystick_log_clear'",
                 ("= 'clear'", "= 'klear'"),
             )
-    with Ledger.open(str(path)) as ledger, pytest.raises(DamagedError, match="damaged or changed"):
-        verify(ledger)
+    with Ledger.open(str(path)) as ledger:
+        with pytest.raises(StoreError, match="damaged or changed"):
+            ledger.close_epoch()
+        with pytest.raises(StoreError, match="damaged or changed"):
+            verify(ledger)
 
 
 @pytest.mark.parametrize("trials", fast_rows([16, 200], 0))

@@ -7,10 +7,12 @@ from pathlib import Path
 import psycopg
 import pytest
 from cli.command import run
-from state.store.filled import event, made
+from state.store.filled import event, made, record
 from state.store.test_store_contents import Undone
 
 from tallystick.errors import DamagedError
+from tallystick_state.store.connection import Connection
+from tallystick_state.store.store import LIMIT, Store
 
 
 def test_an_event_whose_row_says_otherwise_than_its_entry_is_found(where: str) -> None:
@@ -24,6 +26,21 @@ def test_an_event_whose_row_says_otherwise_than_its_entry_is_found(where: str) -
             with pytest.raises(DamagedError, match=r"row 2 of tallystick_claims: found "):
                 transaction.counting(0, head.entries, head.hash)
             raise Undone
+
+
+@pytest.mark.parametrize("size", [0, LIMIT])
+def test_the_pages_of_a_small_file_are_checked_once_before_it_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    where, checks = str(tmp_path / "s.db"), list[int]()
+    made(where, [event(1)])
+    monkeypatch.setattr("tallystick_state.store.store.LIMIT", size)
+    monkeypatch.setattr(Connection, "check_pages", lambda _: checks.append(1))
+    store = Store.open(where)
+    for number in range(3):
+        with store.writing() as transaction:
+            record(transaction, [event(10 + number)])
+    assert len(checks) == bool(size)
 
 
 @pytest.mark.nightly
