@@ -70,7 +70,7 @@ def _pairs(bound: BoundType, facts: Facts) -> Iterator[tuple[str, Any, Any]]:
         condition = own.compiled.tree
         exact = _tried(evaluate, condition, facts, {})
         yield own.requirement.name, exact, _tried(own.compiled.holds, facts)
-    published: dict[Value, Any] = dict(bound.tracked(bound.seeds))
+    published: dict[Value, Any] = dict(bound.cuts(bound.seeds))
     for value in bound.values:
         exact = _tried(value.reference, facts, published)
         yield value.name, exact, _tried(value.nano, facts, published)

@@ -299,7 +299,7 @@ class Space:
 
     @plan.default
     def _planned(self) -> Plan:
-        return Plan([Target(self.bound, self.values, self.bound.tracked(self.thresholds))])
+        return Plan([Target(self.bound, self.values, self.bound.cuts(self.thresholds))])
 
     def faults(self, columns: Facts, count: int) -> Column:
         """Return the number of constraints and requirements that each row breaks."""
@@ -468,5 +468,5 @@ def _with_items(value: Any, items: Sequence[tuple[Any, Any]]) -> Any:  # noqa: A
 def _value_of(space: Space, facts: Mapping[str, int]) -> int:
     """Return the value of one record by the engine; what does not apply counts as 1."""
     (value,) = space.values
-    nano = walk(space.bound.values, facts, space.bound.tracked(space.thresholds))[value]
+    nano = walk(space.bound.values, facts, space.bound.cuts(space.thresholds))[value]
     return NANO if nano is None else nano

@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +51,21 @@ def test_the_record_and_its_explanation_are_those_of_the_command() -> None:
     line = (ROOT / command[2]).read_text(encoding="utf-8").splitlines()[int(command[3]) - 1]
     record = "…".join(re.sub(r"[\s,]", "", part) for part in shown["js"].split("…"))
     assert matches(record, re.sub(r"[\s,]", "", line))
+
+
+@pytest.mark.process
+def test_the_demo_runs_in_an_environment_that_is_made() -> None:
+    environment = Path(sys.prefix)
+    made = ("-o", environment / ".tallystick-base", f"VENV={environment}")
+    done = subprocess.run(
+        [shutil.which("make") or "make", "--silent", *map(str, made), "demo"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"{environment}/bin/tallystick explain" in done.stdout
 
 
 def test_a_target_that_is_named_is_there() -> None:

@@ -316,8 +316,9 @@ def test_an_unknown_section_is_told_with_the_nearest(
             "found 'maximum' beside a reference to #/$defs/level, which has it too",
         ),
         ({"properties": {"a": {"$ref": "https://acme.example/a.json"}}}, "acme.example"),
-        ({"properties": {"a": {"type": "integer"}}}, "a value without"),
+        ({"properties": {"share": {"type": "integer"}}}, "a value without"),
         ({"properties": {"a": {"type": "wool"}}}, "no JSON Schema"),
+        ({"required": ["moon"]}, "found that the key 'moon' is required"),
     ],
 )
 @pytest.mark.usefixtures("registry")

@@ -39,7 +39,7 @@ def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> 
     rows = [bound.facts_of(record) for record in found if isinstance(record, Record)]
     facts = {digest: np.array([row[digest] for row in rows]) for digest in bound.domains}
     pairs = zip(bounds, thresholds, strict=True)
-    plan = Plan(Target(each, each.shown, each.tracked(levels)) for each, levels in pairs)
+    plan = Plan(Target(each, each.shown, each.cuts(levels)) for each, levels in pairs)
     for n, scores in enumerate(plan.run(facts.__getitem__, len(rows))):
         alone = [score_facts(bounds[n], row, thresholds[n]).values for row in rows]
         for value, column in scores.columns.items():

@@ -76,6 +76,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to
     standard error.
     """
+    # the last three are made of several options each, by the decorators and by the command's class
     streams = is_stream(output)
     if wants_json() and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")

@@ -192,6 +192,11 @@ class Section(Generic[T]):
                     "description and a type, and both ends of a range, so that a message can tell "
                     "them"
                 )
+            if unknown := {*part.get("required", ())} - part.get("properties", {}).keys():
+                raise _wrong_section(
+                    f"found that the key {min(unknown)!r} is required in {self.schema}, which its "
+                    "properties lack, expected it there: a message tells what is missing by it"
+                )
 
     @cached_property
     def _document(self) -> Mapping[str, Any]:

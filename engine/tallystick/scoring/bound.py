@@ -201,16 +201,18 @@ class BoundType(Selection):
         """The position of the tier, if the type has tiers."""
         return self.only("tier")
 
-    def tracked(self, thresholds: Thresholds) -> dict[Value, int]:
-        """Return the thresholds that the tier reads, by those in nano; none of none.
+    def cuts(self, thresholds: Thresholds) -> dict[Value, int]:
+        """Return the values of the thresholds that the tier reads; none where none are given.
 
-        Beyond what a quality can be they are told by the next number, which decides the same.
+        Args:
+            thresholds: of all levels, in nano. Beyond what a quality can be one is told by the
+                next number, which decides the same.
         """
         if self.tier is None or self.tiers is None or not thresholds:
             return {}
-        cuts = {start_name(name): thresholds[name] for name in self.tiers.cuts}
+        found = {start_name(name): thresholds[name] for name in self.tiers.cuts}
         return {
-            value: min(max(cuts[value.name], 0), NANO + 1)
+            value: min(max(found[value.name], 0), NANO + 1)
             for value in self.tier.inputs
             if value.role == "threshold"
         }

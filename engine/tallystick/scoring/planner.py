@@ -210,7 +210,7 @@ def score_columns(
         thresholds: by which tiers begin.
         rows: how many there are, at least 1.
     """
-    (scores,) = _plan(bound, tuple(bound.tracked(thresholds).items())).run(facts, rows)
+    (scores,) = _plan(bound, tuple(bound.cuts(thresholds).items())).run(facts, rows)
     return scores
 
 

@@ -224,8 +224,8 @@ class Counts:
 
     Attributes:
         records: all of them, good and bad.
-        scored: with a quality; of facts, with a submission.
-        missed: valid, but without a submission, hence without a quality.
+        scored: valid, with a submission.
+        missed: valid, but without a submission.
         rejected: not valid.
         internal_errors: those of the rejected on which the engine fails; receipts leave out 0.
     """

@@ -91,7 +91,7 @@ def walk(
 
 def score_facts(bound: BoundType, facts: Facts, thresholds: Thresholds) -> Scores:
     """Return the scores of one valid record from its facts."""
-    values = walk(bound.values, facts, bound.tracked(thresholds))
+    values = walk(bound.values, facts, bound.cuts(thresholds))
     ratios = {measure: measure.ratio(facts, values) for measure in bound.exact}
     return Scores(bound, facts, thresholds, values, ratios)
 

@@ -244,7 +244,7 @@ class TypeCandidates:
             axes = [axis for axis in bound.axes if axis.name in read]
             scores = (bound.quality, bound.gate, bound.tier, bound.emission)
             values = (*axes, *bound.measures, *(value for value in scores if value is not None))
-            return Target(bound, values, bound.tracked(rules[position].thresholds[name]))
+            return Target(bound, values, bound.cuts(rules[position].thresholds[name]))
 
         groups = (
             AcceptanceGroup(

@@ -108,7 +108,7 @@ class Trial:
     def _under(self, index: int, record: Record) -> int:
         bound = self.bounds[index]
         facts = {digest: domain.low for digest, domain in bound.domains.items()}
-        given = bound.tracked(bound.seeds)
+        given = bound.cuts(bound.seeds)
         nano = walk(self._needed[index], {**facts, **record}, given)[self.value[index]]
         return NANO if nano is None else nano
 

@@ -210,6 +210,7 @@ class _Taken:
         width, count = len(texts) + 1, len(_PACKED) + len(selection.facts)
         values = np.frombuffer(b"".join(self.values[::width]), np.int64).reshape(rows, count)
         columns = iter(values.T.copy())
+        # the names end first, so that the next column is still there
         numbers = dict(zip(_NUMBERS, columns, strict=False))
         events = next(columns)
         answered = np.ones(rows, np.bool_)

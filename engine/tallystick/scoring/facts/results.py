@@ -70,6 +70,7 @@ class Scoring:
         self, records: Iterable[Numbered], items: Sequence[Item], first: int
     ) -> ResultTable:
         """Return the results of records that are decoded; see `Extractor.batches`."""
+        # the extractor gives a batch for each span of epochs, in the order of the rules
         batches = self.extractor.batches(records, items, first)
         spans = (span for _, span in self.rules.spans())
         return _scored(zip(batches, spans, strict=True), self.rules)
@@ -143,8 +144,8 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
     for batch, own in batches:
         rejects += batch.rejects
         work = partial(_scored_rows, rules, own)
-        for every in batch.types.values():
-            parts, rows, failed_on = isolated(work, every)
+        for of_type in batch.types.values():
+            parts, rows, failed_on = isolated(work, of_type)
             rejects += failed_on
             scored += parts
             if rules.pinned:
@@ -211,7 +212,7 @@ def _scored_rows(every: BoundRules, rules: BoundRules, rows: FactRows) -> list[S
     """Return the rows of one type with their scores, apart by thresholds.
 
     Args:
-        every: the rules of every epoch, whose snapshots stand over them.
+        every: the rules of every epoch; they alone have the snapshots.
         rules: those that hold for the rows.
         rows: of one type.
     """
