@@ -53,7 +53,7 @@ def least(begin: Path, records: Path, turns: int) -> float:
 def main() -> None:
     """Print the table."""
     given = [*map(int, sys.argv[1:])]
-    count, turns = (*given, *(100_000, 3)[len(given) :])
+    count, turns = (*given, *(20_000, 3)[len(given) :])
     with tempfile.TemporaryDirectory() as name:
         begin, records = begun(Path(name), count)
         one = records.with_name("one.jsonl")
