@@ -15,8 +15,9 @@ from math import isqrt
 
 import attrs
 
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.lowering import is_possible, lower
 from tallystick.formula.tree import Node, leaves, published
 from tallystick.scoring.bound import BoundType
@@ -132,7 +133,9 @@ class InputRanges:
 
     @property
     def is_empty(self) -> bool:
-        """True if ranges show that no record meets all conditions."""
+        """True if ranges, or the conditions alone, show that no record meets all of them."""
+        if _is_contradiction(self.required):
+            return True
         return not is_possible(self.required, self.facts, self.published)
 
     def of(self, *trees: Node) -> InputRanges:
@@ -195,6 +198,51 @@ class InputRanges:
         """Return those of the records that are in a box."""
         facts, published = ({n: box[n] for n in of} for of in (self.facts, self.published))
         return attrs.evolve(self, facts=facts, published=published)
+
+
+def _is_contradiction(conditions: Iterable[Node]) -> bool:
+    """Return whether comparisons with numbers leave none for an expression, whatever it reads.
+
+    The lowering does not see that of a quotient, whose divisor each comparison multiplies out.
+    """
+    # by expression the tightest end on each side; above with its sign turned, so both are greatest
+    lows, highs = dict[str, tuple[Fraction, bool]](), dict[str, tuple[Fraction, bool]]()
+    pending = [(condition, True) for condition in conditions]
+    while pending:
+        node, holds = pending.pop()
+        if node.op == "label":
+            pending.append((node.args[0], holds))
+        elif node.op == "not":
+            pending.append((node.args[0], not holds))
+        elif node.op in {"and", "or"} and (node.op == "and") is holds:
+            pending += [(part, holds) for part in node.args]
+        elif node.op in {"lt", "le"}:
+            is_open = (node.op == "lt") is holds
+            left, right = (side.unlabelled for side in node.args)
+            if (number := _number_of(right)) is not None:
+                tree, is_above = left, not holds
+            elif (number := _number_of(left)) is not None:
+                tree, is_above = right, holds
+            else:
+                continue
+            ends, end = (lows, number) if is_above else (highs, -number)
+            ends[tree.digest] = max((end, is_open), ends.get(tree.digest, (end, is_open)))
+    for name in lows.keys() & highs.keys():
+        (low, low_open), (high, high_open) = lows[name], highs[name]
+        if low > -high or (low == -high and (low_open or high_open)):
+            return True
+    return False
+
+
+def _number_of(tree: Node) -> Fraction | None:
+    """Return the number of an expression that reads nothing; None of an irrational one."""
+    if leaves(tree, "fact") or leaves(tree, "published"):
+        return None
+    try:
+        number = evaluate(tree, {}, {})
+    except (FormulaError, UndecidedError, ZeroDivisionError):  # it is not asked there
+        return None
+    return number if isinstance(number, Fraction) else None
 
 
 def _read(tree: Node) -> list[Node]:

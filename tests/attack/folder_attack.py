@@ -36,7 +36,7 @@ KINDS = {
 NOTHING = ("nothing", "")
 
 Answer = tuple[str, str]
-"""What a look-up comes to, ``counts``, ``ignored`` or ``nothing``; and the text that counts."""
+"""The end of a look-up, ``counts``, ``ignored`` or ``nothing``, and the text that counts."""
 
 
 def users() -> tuple[int, ...]:

@@ -195,7 +195,7 @@ def test_a_new_line_pays_somebody_with_and_without_a_state(
 
 
 def run(*arguments: str | Path, cwd: Path, **environment: str) -> str:
-    """What a command prints that ends well."""
+    """Return the output of a command that ends well."""
     done = subprocess.run(
         list(map(str, arguments)),
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""What the README shows runs and prints what it says, in a folder that is like a checkout."""
+"""The README: its commands run and print what it says, in a folder that is like a checkout."""
 
 import json
 import re

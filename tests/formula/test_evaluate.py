@@ -1,4 +1,4 @@
-"""What the reference alone tells; its values are those that every evaluator has (`agreement`)."""
+"""The reference: its trace and its refusals; `agreement` compares its values with all others."""
 
 from __future__ import annotations
 

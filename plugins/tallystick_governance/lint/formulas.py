@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import attrs
 
-from tallystick.errors import FormulaError, UndecidedError
+from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import render
 from tallystick.formula.tree import Node, arms_of, bind, leaves, names
@@ -263,56 +262,6 @@ def _is_ruled_out(use: FormulaUse, asked: Sequence[_Condition]) -> bool:
 
 
 def _is_possible(use: FormulaUse, asked: Sequence[_Condition]) -> bool:
-    if _is_contradiction([(each.bound, each.holds) for each in asked]):
-        return False
     conditions = (each.bound if each.holds else ~each.bound for each in asked)
     required = (*use.ranges.required, *conditions)
     return not attrs.evolve(use.ranges, required=required).is_empty
-
-
-def _is_contradiction(asked: list[tuple[Node, bool]]) -> bool:
-    """Return whether comparisons with numbers leave none for an expression, whatever it reads.
-
-    Ranges alone do not see that of a quotient, whose divisor each comparison multiplies out.
-
-    Args:
-        asked: conditions, each with whether it holds.
-    """
-    # by expression the tightest end on each side; above with its sign turned, so both are greatest
-    lows, highs = dict[str, tuple[Fraction, bool]](), dict[str, tuple[Fraction, bool]]()
-    pending = [*asked]
-    while pending:
-        node, holds = pending.pop()
-        if node.op == "label":
-            pending.append((node.args[0], holds))
-        elif node.op == "not":
-            pending.append((node.args[0], not holds))
-        elif node.op in {"and", "or"} and (node.op == "and") is holds:
-            pending += [(part, holds) for part in node.args]
-        elif node.op in {"lt", "le"}:
-            is_open = (node.op == "lt") is holds
-            left, right = (side.unlabelled for side in node.args)
-            if (number := _number_of(right)) is not None:
-                tree, is_above = left, not holds
-            elif (number := _number_of(left)) is not None:
-                tree, is_above = right, holds
-            else:
-                continue
-            ends, end = (lows, number) if is_above else (highs, -number)
-            ends[tree.digest] = max((end, is_open), ends.get(tree.digest, (end, is_open)))
-    for name in lows.keys() & highs.keys():
-        (low, low_open), (high, high_open) = lows[name], highs[name]
-        if low > -high or (low == -high and (low_open or high_open)):
-            return True
-    return False
-
-
-def _number_of(tree: Node) -> Fraction | None:
-    """Return the number of an expression that reads nothing; None of an irrational one."""
-    if leaves(tree, "fact") or leaves(tree, "published"):
-        return None
-    try:
-        number = evaluate(tree, {}, {})
-    except (FormulaError, UndecidedError, ZeroDivisionError):  # it is not asked there
-        return None
-    return number if isinstance(number, Fraction) else None

@@ -147,7 +147,7 @@ def by_hand(
 
 
 def told(words: Sequence[str], status: int = 0) -> str:
-    """What a command prints that ends with a status."""
+    """Return the output of a command that ends with a status."""
     found = run(*words)
     assert found.status == status, found.out + found.err
     return found.out + found.err
