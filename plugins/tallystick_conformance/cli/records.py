@@ -32,11 +32,27 @@ _SLOTS = 65536
     ),
 )
 @click.option("--seed", required=True, type=int, help="Equal seeds give equal bytes.")
-@click.option("--count", type=click.IntRange(1), default=10_000, show_default=True)
+@click.option(
+    "--count", type=click.IntRange(1), default=10_000, show_default=True, help="How many records."
+)
 @click.option("--types", metavar="A,B,…", help="The skill types; by default every installed one.")
-@click.option("--miners", type=click.IntRange(1, _SLOTS), default=64, show_default=True)
-@click.option("--validators", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--epochs", type=click.IntRange(1), default=10, show_default=True)
+@click.option(
+    "--miners",
+    type=click.IntRange(1, _SLOTS),
+    default=64,
+    show_default=True,
+    help="How many miners.",
+)
+@click.option(
+    "--validators",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How many validators.",
+)
+@click.option(
+    "--epochs", type=click.IntRange(1), default=10, show_default=True, help="How many epochs."
+)
 @click.option("--rounds", type=click.IntRange(1), default=10, show_default=True, help="An epoch.")
 @output_option("Where the records go; - is the standard output.")
 @click.option(

@@ -43,7 +43,14 @@ _ELSEWHERE = ("follow_links", "markdown", *EXECUTOR_NAMES)
 @click.argument("reference", metavar="RULES")
 @click.option("--against", metavar="OLD", help="The rules in force: every gain is compared.")
 @click.option("--state", "where", metavar="STATE", help="Begin as the open epoch of this state.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The seed of the first network.",
+)
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
@@ -53,9 +60,21 @@ _ELSEWHERE = ("follow_links", "markdown", *EXECUTOR_NAMES)
     help="Networks for each strategy, which differ by their seed.",
 )
 @click.option(
-    "--epochs", type=click.IntRange(1, 10_000), default=12, show_default=True, metavar="N"
+    "--epochs",
+    type=click.IntRange(1, 10_000),
+    default=12,
+    show_default=True,
+    metavar="N",
+    help="Epochs of a network.",
 )
-@click.option("--miners", type=click.IntRange(4, 1024), default=16, show_default=True, metavar="N")
+@click.option(
+    "--miners",
+    type=click.IntRange(4, 1024),
+    default=16,
+    show_default=True,
+    metavar="N",
+    help="Miners of a network.",
+)
 @click.option(
     "--rounds",
     type=click.IntRange(1, 1000),
