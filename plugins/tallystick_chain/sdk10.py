@@ -1,9 +1,9 @@
 """SDK 10: a node through `bittensor` 10.5.
 
 Of the SDK this takes what passes integers on: storage, calls of the runtime, and signed calls. Its
-metagraph has stakes as 32-bit floats, its reads turn errors of a node into defaults, its gate for
-a row reads another mechanism's block and is one block late, and its responses are true when they
-have failed; so none of these is used.
+metagraph has stakes as 32-bit floats, its reads turn errors of a node into defaults, it remembers
+hashes of blocks that a fork took back, its gate for a row reads another mechanism's block and is
+one block late, and its responses are true when they have failed; so none of these is used.
 
 The SDK sends a call again when its connection is lost. What comes of that is unknown, whatever it
 says; a call is signed once, so that the chain takes it at most once.
