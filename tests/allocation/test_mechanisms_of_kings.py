@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -31,7 +30,6 @@ from allocation.mechanisms import (
     texts,
     weights_of,
 )
-from allocation.subnets import rules_from
 
 ONE = Fraction(1)
 
@@ -427,59 +425,3 @@ def result(row: Row) -> dict[str, Any]:
 def test_validators_weighed_by_stake_choose_a_winner() -> None:
     rounds = rounds_of(AUTOPPIA)
     assert weights_of("autoppia", rounds, result) == expected(autoppia, rounds)
-
-
-def test_a_king_has_all_or_the_last_five_have_equal_parts() -> None:
-    path = Path(__file__).parent / "rules" / "distil.toml"
-    alone = path.read_text(encoding="utf-8").replace("last = 5, then", "last = 1, then")
-    rounds = rounds_of(DISTIL)
-    assert weights_of(rules_from(alone), rounds)[:3] == [
-        # 0.4 twice, the earlier; 0.42 is not above 0.4 · 1.05, but 0.4211 is; 0.4211 · 1.05 is
-        # 0.442155, which two exceed
-        {"5Ada": 10**9},
-        {"5Dot": 10**9},
-        {"5Bob": 10**9},
-    ]
-    assert weights_of("distil", rounds)[:3] == [
-        {"5Ada": 1_000_000_000},
-        {"5Ada": 500_000_000, "5Dot": 500_000_000},
-        {"5Ada": 333_333_333, "5Bob": 333_333_333, "5Dot": 333_333_333},
-    ]
-
-
-def test_kings_of_families_by_hand() -> None:
-    assert weights_of("swarm", rounds_of(SWARM))[:3] == [
-        # two families have a king, 0.4 and 0.3; 0.2 and 0.1 of the others burn
-        {"5Ada": 400_000_000, "5Cyd": 300_000_000, "owner": 300_000_000},
-        # 0.662 is not above 0.612 + 0.05; 0.4 and 0.41 are above 0.383, and Cyd holds 0.333: Bob
-        # alone challenges; 0.3 / 1.7 and 0.21 / 1.7
-        {"5Ada": 400_000_000, "5Bob": 176_470_588, "5Cyd": 123_529_412, "5Eve": 200_000_000,
-         "owner": 100_000_000},
-        # 0.6571 is above 0.612 + 0.05 · 0.9: 0.4 / 1.7 and 0.28 / 1.7; Cyd has left, so that Bob
-        # has the 0.3 too; Eve stays without a score
-        {"5Bob": 535_294_118, "5Ada": 164_705_882, "5Eve": 200_000_000, "5Gil": 100_000_000},
-    ]  # fmt: skip
-
-
-def test_the_pay_of_a_leader_by_hand() -> None:
-    found = weights_of("404-gen", rounds_of(GEN))
-    assert found[0] == {"5Ada": 10**9}
-    # 1 − 0.05 · 1, 1 − 0.05 · 13, then the floor
-    assert found[1] == {"5Ada": 950_000_000, "owner": 50_000_000}
-    assert found[13] == {"5Ada": 350_000_000, "owner": 650_000_000}
-    assert found[14:17] == [{"5Ada": 300_000_000, "owner": 700_000_000}] * 3
-    # another leads, and leaves its slot: who is there without a margin
-    assert found[17:] == [{"5Bob": 10**9}, {"5Dot": 10**9}]
-
-
-def test_a_threshold_that_decays_by_hand() -> None:
-    assert weights_of("oro", rounds_of(ORO))[:3] == [
-        # a quarter of a quarter; of the other three quarters of it 2/3 and 1/3
-        {"5Ada": 62_500_000, "5Bob": 125_000_000, "5Cyd": 62_500_000, "owner": 750_000_000},
-        # 0.55 is not above 0.5 · 1.1; 3/6, 2/6 and 1/6 of 0.1875
-        {"5Ada": 62_500_000, "5Bob": 93_750_000, "5Cyd": 31_250_000, "5Eve": 62_500_000,
-         "owner": 750_000_000},
-        # 0.5401 is above 0.5 · 1.08
-        {"5Bob": 62_500_000, "5Eve": 93_750_000, "5Ada": 62_500_000, "5Dot": 31_250_000,
-         "owner": 750_000_000},
-    ]  # fmt: skip
