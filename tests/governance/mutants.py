@@ -1,7 +1,7 @@
 """Mutants: shipped rule sets, broken one by one; the property that notices each, if one does.
 
-A mutant is the text of a shipped rule set in which some texts are replaced. Its name is what
-docs/lint.md calls it. What each code of the linter notices is in tests/governance/lint.
+A mutant is the text of a shipped rule set in which some texts are replaced. What each code of the
+linter notices is in tests/governance/lint.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ UNNOTICED = (
         ('missed = "zero"', 'missed = "left_out"'),
     ),
 )
-"""Mutants that no property and no check of a rule set by itself notices; docs/lint.md says why."""
+"""Mutants that no property and no check of a rule set by itself notices."""
 
 REFUSED = (
     skills("weights that sum to 1.1", (_RAG, _RAG.replace("0.15, eff", "0.25, eff"))),
