@@ -18,7 +18,11 @@ from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from allocation.subnets import rules_from
+from allocation.tables import rules_with
 from attack import hostile_files
+from consensus.vectors import cases, scorer_of
+from yuma.nets import odd_net
 
 import tallystick
 from tallystick.numbers.nano import NANO
@@ -29,124 +33,19 @@ from tallystick_consensus.group import GroupConsensus
 from tallystick_yuma.metagraph import validators_of
 from tallystick_yuma.vectors import computed, read
 
-_RULES = """
-[rule_set]
-name = "attacked"
-version = "1.0.0"
-format = 1
-
-[axes.success]
-formula = "workflow/success@2"
-
-[skill_types.workflow]
-composite = "arithmetic"
-weights = { success = 1 }
-
-[[allocation.steps]]
-name = "mean"
-do = "collect"
-value = "quality"
-as = "mean"
-last = 3
-empty = 0
-
-[[allocation.steps]]
-name = "best"
-do = "one_per"
-of = "mean"
-key = "miner.coldkey"
-ties = "digest"
-salt = "round.salt"
-
-[[allocation.steps]]
-name = "part"
-do = "share"
-of = "best"
-zero = "zero"
-drop_zero = true
-
-[[allocation.steps]]
-name = "capped"
-do = "cap"
-of = "part"
-share = 0.5
-excess = "water_filling"
-lowest_share = "one_over_miners"
-
-[[allocation.steps]]
-name = "smooth"
-do = "average"
-of = "capped"
-new = 0.2
-newcomer = "new"
-leaver = "drop"
-
-[[allocation.steps]]
-name = "weight"
-do = "reserve"
-of = "smooth"
-key = "round.key"
-share = "round.share"
-publish = true
-"""
+_BY_OWNER = 'key = "miner.coldkey", ties = "digest", salt = "round.salt"'
+_WATER = 'excess = "water_filling", lowest_share = "one_over_miners"'
+_STEPS = (
+    f'{{ name = "best", do = "one_per", of = "x", {_BY_OWNER} }}',
+    '{ name = "part", do = "share", of = "best", zero = "zero", drop_zero = true }',
+    f'{{ name = "capped", do = "cap", of = "part", share = 0.5, {_WATER} }}',
+    '{ name = "smooth", do = "average", of = "capped", new = 0.2, newcomer = 0, leaver = "drop" }',
+    '{ name = "kept", do = "reserve", of = "smooth", key = "round.key", share = "round.share" }',
+)
 _ROUND = {"format": 1, "round": {"salt": "5eed", "key": "5Tre", "share": "0.18"}}
 _MINERS = [
     (f"5{name}", uid, name[:1], f"0.{uid}5") for uid, name in enumerate(("Ada", "Ann", "Bo"))
 ]
-_GROUP = {
-    "skill_type": "rag_knowledge",
-    "task_id": "t-1",
-    "round": 7,
-    "epoch": 0,
-    "validator": "5V",
-    "members": [
-        {
-            "uid": uid,
-            "hotkey": hotkey,
-            "role": "auditor" if uid > 1 else "primary",
-            "submission": {
-                "verdict": "BLOCK",
-                "risk_score": 0.5 + uid / 10,
-                "dependencies": ["CVE-1"],
-                "findings": [
-                    {"category": "a", "severity": "high", "file": "f.py", "line": 9 + uid},
-                    {"category": "b", "severity": "low"},
-                ],
-                "capabilities": [{"kind": "tool", "value": "shell"}],
-            },
-        }
-        for uid, (hotkey, *_) in enumerate(_MINERS)
-    ],
-}
-_CASE = {
-    "params": {"yuma3": True, "liquid_alpha": True, "kappa": 32767},
-    "steps": [
-        {
-            "input": {
-                "n": 4,
-                "block": 1000,
-                "emission": 10**9,
-                "alpha": [600, 300, 0, 0],
-                "permits": [True, True],
-                "last_update": [900] * 4,
-                "registered": [0] * 4,
-                "weights": [[[2, 65535], [3, 65535]], [[2, 9], [3, 7]], [], []],
-                "bonds": [[[2, 4000]], [], [], []],
-            }
-        },
-        {
-            "input": {
-                "n": 4,
-                "block": 1360,
-                "emission": 10**9,
-                "alpha": [600, 300, 0, 5],
-                "last_update": [1300] * 4,
-                "registered": [0, 0, 0, 1200],
-                "last_step_block": 1000,
-            }
-        },
-    ],
-}
 _METAGRAPH = {"hotkeys": ["5A", "5B"], "stake": [60.5, "40"], "validator_permit": [True, True]}
 
 
@@ -163,18 +62,11 @@ def _spoilt(random: Random, whole: bytes) -> bytes:
 
 
 @cache
-def _rules(folder: Path) -> tallystick.Scorer:
-    path = folder / "attacked.toml"
-    path.write_text(_RULES)
-    return tallystick.load(path)
-
-
-@cache
 def _table(end: str) -> bytes:
-    columns = ("hotkey", "uid", "coldkey", "quality")
+    columns = ("hotkey", "uid", "coldkey", "x")
     rows = [dict(zip(columns, row, strict=True)) for row in _MINERS]
     if end == ".jsonl":
-        return b"\n".join(json.dumps(row | {"quality": [0.5, "1/3"]}).encode() for row in rows)
+        return b"\n".join(json.dumps(row | {"x": "1/3"}).encode() for row in rows)
     if end == ".parquet":
         buffer = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(rows), buffer)
@@ -188,7 +80,7 @@ def _table(end: str) -> bytes:
 
 def population(folder: Path, random: Random) -> str:
     """A table of miners, the file of a round, or the weights of the round before."""
-    rules, end = _rules(folder), random.choice(_ENDS)
+    rules, end = rules_from(rules_with(*_STEPS)), random.choice(_ENDS)
     carry = {"allocation": bound_allocation(rules).digest, "carry": {"smooth": {"5Ada": "0.25"}}}
     files = {
         folder / f"population{end}": _table(end),
@@ -221,10 +113,9 @@ def _spoilt_line(random: Random, data: bytes) -> bytes:
 def groups(folder: Path, random: Random) -> str:
     """A file of groups, one of which is spoilt."""
     del folder
-    good = json.dumps(_GROUP).encode()
+    good = json.dumps(cases("consensus")[0]["group"]).encode()
     lines = [good, _spoilt(random, good).replace(b"\n", b" "), good]
-    scorer = _skills()
-    first, second, third = tallystick.consensus(lines, scorer)
+    first, second, third = tallystick.consensus(lines, scorer_of("skills@1.2.0"))
     assert isinstance(first, GroupConsensus)
     assert isinstance(third, GroupConsensus)
     assert first.to_dict() == third.to_dict()
@@ -234,15 +125,10 @@ def groups(folder: Path, random: Random) -> str:
     return "computed"
 
 
-@cache
-def _skills() -> tallystick.Scorer:
-    return tallystick.load("skills@1.2.0")
-
-
 def case(folder: Path, random: Random) -> str:
     """A case of Yuma."""
     path = folder / "case.json"
-    path.write_bytes(_spoilt(random, json.dumps(_CASE).encode()))
+    path.write_bytes(_spoilt(random, json.dumps(odd_net(random.randrange(99))).encode()))
     document = read(path)
     (found,) = computed(document, str(path))
     assert len(found["steps"]) == len(document["steps"])
