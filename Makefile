@@ -130,7 +130,6 @@ docs: $(TEST) ## Build the pages as a site, into build/docs.
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -d build/docs.trees docs build/docs
 
 bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
-	$(BIN)/python tests/benchmarks/geometric_mean.py
 	$(BIN)/python tests/benchmarks/score.py
 	$(BIN)/python tests/benchmarks/startup.py
 	$(BIN)/python tests/benchmarks/rounds.py
@@ -138,8 +137,6 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/state.py
 	$(BIN)/python tests/benchmarks/population.py
 	$(BIN)/python tests/benchmarks/yuma.py
-	$(BIN)/python tests/benchmarks/consensus.py
-	$(BIN)/python tests/benchmarks/simulation.py
 
 # TALLYSTICK_ATTACK_CASES is half the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
 attack: export TALLYSTICK_ATTACK_CASES ?= 500000

@@ -125,8 +125,8 @@ def evidence(checks: Fields) -> float:
 
 def policy(sent: Fields, task: Fields) -> float:
     """π."""
-    mine = {(r["resource"], r["action"], r["pattern"]) for r in sent["recommended_policy"]}
-    wanted = {(r["resource"], r["action"], r["pattern"]) for r in task["expected_policy"]}
+    mine = {(r["resource"], r["action"], r["pattern"]) for r in sent.get("recommended_policy", ())}
+    wanted = {(r["resource"], r["action"], r["pattern"]) for r in task.get("expected_policy", ())}
     if not mine and not wanted:
         return 1.0
     return 5 * len(mine & wanted) / (4 * len(mine) + len(wanted))
@@ -136,18 +136,23 @@ def own_axes(skill_type: str, sent: Fields, task: Fields, checks: Fields) -> lis
     """The axes that the type has for itself."""
     match skill_type:
         case "rag_knowledge":
-            canaries = set(task["injected_canaries"])
-            hits = sum(f["category"] == "canary_match" for f in sent["findings"])
+            canaries = set(task.get("injected_canaries", ()))
+            hits = sum(f["category"] == "canary_match" for f in sent.get("findings", ()))
             return [min(1.0, hits / len(canaries)) if canaries else 1.0]
         case "declarative":
             return [1 - abs(sent["risk_score"] - task["reference_risk_score"])]
         case "executable_script":
-            ran, wanted = set(checks["executed_commands"]), set(task["predicted_taint_commands"])
+            ran, wanted = (
+                set(checks.get("executed_commands", ())),
+                set(task.get("predicted_taint_commands", ())),
+            )
             return [len(ran & wanted) / len(wanted) if wanted else 1.0]
         case "mcp_server":
-            found = {f.get("tool") for f in sent["findings"] if f["category"] == "tool_poisoning"}
-            wanted = set(task["expected_poisoned_tools"])
-            same = sent.get("mcp_manifest_hash") == task["expected_manifest_hash"]
+            found = {
+                f.get("tool") for f in sent.get("findings", ()) if f["category"] == "tool_poisoning"
+            }
+            wanted = set(task.get("expected_poisoned_tools", ()))
+            same = sent.get("mcp_manifest_hash") == task.get("expected_manifest_hash")
             return [float(same), len(found & wanted) / len(wanted) if wanted else 1.0]
         case "agent_composition":
             return [1 - abs(sent["risk_score"] - task["expected_aggregate_risk"])]

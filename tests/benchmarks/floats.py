@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 
 from tallystick.formula.text import fact_text
@@ -159,33 +157,6 @@ def numpy_total(path: Path, scorer: Scorer) -> float:
     return sum(float(numpy_scored(rows, scorer)[1].sum()) for rows in found)
 
 
-def numpy_written(path: Path, output: Path, scorer: Scorer) -> float:
-    """The same into a Parquet file, chunk after chunk, rows in the order of their lines."""
-    total, writer = 0.0, None
-    for batch in batches(path, scorer):
-        tables = []
-        for rows in batch.types.values():
-            quality, emission = numpy_scored(rows, scorer)
-            tables.append(_table(rows, quality, emission))
-            total += float(emission.sum())
-        whole = pa.concat_tables(tables).sort_by("record")
-        writer = writer or pq.ParquetWriter(output, whole.schema, compression="zstd")
-        writer.write_table(whole)
-    if writer is not None:
-        writer.close()
-    return total
-
-
-def _table(rows: FactRows, quality: Column, emission: Column) -> pa.Table:
-    who = {"record": rows.record, "skill_type": pa.repeat(rows.skill_type, len(rows))}
-    who |= {name: getattr(rows, name) for name in IDENTITY_FIELDS}
-    scores = {"quality": quality, "emission": emission}
-    for name, values in scores.items():
-        scores[name] = np.full(len(rows), np.nan)
-        scores[name][rows.answered] = values
-    return pa.table(who | scores)
-
-
 def numpy_backtest(path: Path, candidates: Sequence[Candidate]) -> float:
     """Emissions by miner under each candidate, whose axes are computed once."""
     scorer, places = candidates[0].rules, dict[str, int]()
@@ -244,10 +215,3 @@ def polars_frame(path: Path, scorer: Scorer) -> Any:  # noqa: ANN401  # polars n
 def polars_total(path: Path, scorer: Scorer) -> float:
     """The sum of the emissions."""
     return float(polars_frame(path, scorer)["emission"].sum())
-
-
-def polars_written(path: Path, output: Path, scorer: Scorer) -> float:
-    """The same into a Parquet file, rows in the order of their lines."""
-    frame = polars_frame(path, scorer)
-    frame.sort("record").write_parquet(output, compression="zstd")
-    return float(frame["emission"].sum())

@@ -170,32 +170,25 @@ def in_memory(inputs: Inputs, _: Told) -> Found:
     return inputs.rows, sum(totals) / 1e9
 
 
-def written(workers: int, inputs: Inputs, told: Told) -> Found:
-    """Facts to a file of results."""
-    out, executor = inputs.output("results.parquet"), Local(workers) if workers > 1 else None
-    receipt = scorer().score_file(inputs.facts, out, progress=told, executor=executor)
-    return inputs.rows, f"results {receipt.output_digest}"
-
-
 def counted(number: int, workers: int, inputs: Inputs, told: Told) -> Found:
     """Facts under many candidates."""
     some = candidates(number)
     executor = Local(workers) if workers > 1 else None
     found = outcome_of(reader_of(inputs.facts, some), some, progress=told, executor=executor)
     given = found.candidates[0].types.values()
-    nano = sum(int(sum(each.emission)) for each in given if each.emission is not None)
+    nano = sum(each.emission.total() for each in given)
     return number * inputs.rows, nano / 1e9
 
 
-def reported(
-    number: int, workers: int, inputs: Inputs, told: Told, *, weighs: bool = False
-) -> Found:
-    """The same into a folder with every flip and the report, and with the weights of all epochs."""
-    some = candidates(number)
-    executor = Local(workers) if workers > 1 else None
-    folder = inputs.output("backtest")
-    backtest(inputs.facts, some, folder, progress=told, executor=executor, weighs=weighs)
+def reported(number: int, inputs: Inputs, told: Told) -> Found:
+    """The same into a folder with every flip and the report."""
+    backtest(inputs.facts, candidates(number), inputs.output("backtest"), progress=told)
     return number * inputs.rows, None
+
+
+def by_polars(inputs: Inputs, _: Told) -> Found:
+    """Facts to emissions, in floats of polars."""
+    return inputs.rows, floats.polars_total(inputs.facts, scorer())
 
 
 def by_numpy(number: int, inputs: Inputs, _: Told) -> Found:
@@ -205,29 +198,12 @@ def by_numpy(number: int, inputs: Inputs, _: Told) -> Found:
 
 JUDGES, LOOP = "json, jsonschema, attrs, float loop", "json, float loop, no validation"
 NUMPY, POLARS = "NumPy floats", "polars floats, one thread"
-SCORED, FACTS, RESULTS = (
-    "JSONL → results Parquet",
-    "JSONL → facts Parquet",
-    "facts → results Parquet",
-)
+SCORED, FACTS = "JSONL → results Parquet", "JSONL → facts Parquet"
 TWO = f"{SCORED}, 2 processes"
 MANY = "64 candidates"
 _HAND = {"× jsonschema": JUDGES, "× float loop": LOOP}
 _FLOATS = {"× NumPy": NUMPY, "× polars": POLARS}
 _ALONE, _LOCAL = "× one process", "× 2 processes"
-_HAS_POLARS = find_spec("polars") is not None
-
-
-def _polars(function: Callable[..., float], *outputs: str) -> list[Way]:
-    """The path of polars, where it is installed."""
-
-    def run(inputs: Inputs, _: Told) -> Found:
-        places = map(inputs.output, outputs)
-        return inputs.rows, function(inputs.facts, *places, scorer())
-
-    return [Way(POLARS, run, most=10**6)] if _HAS_POLARS else []
-
-
 PARTS = {
     "jsonl": Part(
         "From JSONL",
@@ -257,29 +233,8 @@ PARTS = {
         [
             Way("reading alone", read),
             Way(NUMPY, lambda i, _: (i.rows, floats.numpy_total(i.facts, scorer()))),
-            *_polars(floats.polars_total),
+            *([Way(POLARS, by_polars, most=10**6)] if find_spec("polars") else []),
             Way("facts → scored", in_memory, against=_FLOATS),
-        ],
-    ),
-    "results": Part(
-        "From facts to Parquet",
-        [
-            Way(
-                NUMPY,
-                lambda i, _: (
-                    i.rows,
-                    floats.numpy_written(i.facts, i.output("floats.parquet"), scorer()),
-                ),
-            ),
-            *_polars(floats.polars_written, "floats.parquet"),
-            Way(RESULTS, partial(written, 1), against=_FLOATS),
-            Way(
-                f"{RESULTS}, 2 processes",
-                partial(written, 2),
-                2,
-                {**_FLOATS, _ALONE: RESULTS},
-                10**6,
-            ),
         ],
     ),
     "backtest": Part(
@@ -299,16 +254,8 @@ PARTS = {
             ),
             Way(
                 f"{MANY}, with flips and report",
-                partial(reported, MOST, 1),
+                partial(reported, MOST),
                 against={"× NumPy": f"{NUMPY}, {MANY}"},
-                most=10**6,
-                once=True,
-            ),
-            # what repeats in a tile does not count a second time, so that it is too fast there
-            Way(
-                "8 candidates, weighed, with report, 2 processes",
-                partial(reported, SOME, 2, weighs=True),
-                2,
                 most=10**6,
                 once=True,
             ),

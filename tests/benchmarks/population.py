@@ -8,9 +8,7 @@ process, and how it grows with the miners:
 * *floats*: one function over dictionaries of floats, with `math.sqrt`, as a validator writes it;
 * *exact*: `allocate` over a population that is read already, which binds nothing anew.
 
-They come to the same weights, to within what rounding does. Then 256 miners with a score a round
-go through 200 rounds of each list that ships for one number a miner: milliseconds a round, and the
-ratio to the shares of `reward`.
+They come to the same weights, to within what rounding does.
 """
 
 import sys
@@ -30,7 +28,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from allocation.subnets import rules_of
 
-import tallystick
 from tallystick.numbers.nano import NANO
 from tallystick_allocation.allocate import allocate
 from tallystick_allocation.allocation import bound_allocation
@@ -39,10 +36,6 @@ from tallystick_allocation.population import Miner, Population, Sample
 TINY = "--tiny" in sys.argv
 """Whether the sizes only show that it works."""
 SIZES, REPEATS = ((16, 32), 1) if TINY else ((256, 10_000), 5)
-MINERS, ROUNDS = (16, 3) if TINY else (256, 200)
-LISTS = ("reward@1.0.0", "ladder@1.0.0", "king@1.0.0")
-LAST = 100
-"""The tasks that the longest window of these lists looks back on."""
 TARGET = 20
 SALT = "5eed"
 TRACKS = {"mcp_servers": 0.225, "packages": 0.25, "repositories": 0.30, "skills": 0.225}
@@ -146,29 +139,8 @@ def measure(miners: int) -> dict[str, float]:
     return {name: 1e3 * min(each[name] for each in times) for name in ways}
 
 
-def a_round(rule_set: str) -> float:
-    """Milliseconds a round of a list, with what it carries from each to the next."""
-    bound, random = bound_allocation(tallystick.load(rule_set)), Random(7)
-    miners = tuple(Miner(f"hk-{number}") for number in range(MINERS))
-    tasks: dict[str, list[Sample]] = {miner.hotkey: [] for miner in miners}
-    carry: Mapping[str, Mapping[str, int]] = {}
-    spent = 0.0
-    for number in range(ROUNDS):
-        of_round = {}
-        for hotkey, own in tasks.items():
-            of_round[hotkey] = [Sample(random.randrange(NANO), (number, hotkey, "reward"))]
-            own[:] = [*own[1 - LAST :], *of_round[hotkey]]
-        population = Population(
-            miners, {"quality": {"": tasks}}, of_round={"quality": {"": of_round}}, carry=carry
-        )
-        start = time.process_time()
-        carry = allocate(bound, population).carry
-        spent += time.process_time() - start
-    return 1e3 * spent / ROUNDS
-
-
 def main() -> None:
-    """Measure each size and each list, and print a line for it."""
+    """Measure each size and print a line for it."""
     click.echo(f"Phylax's list; ms, least of {REPEATS}; target: at most {TARGET} × floats")
     for miners in SIZES:
         found = measure(miners)
@@ -177,10 +149,6 @@ def main() -> None:
             f"{miners:>7} miners: floats {floats:8.2f}, exact {exact:8.2f}, "
             f"{exact / floats:4.1f} ×; {1e3 * exact / miners:.1f} µs a miner"
         )
-    click.echo(f"{MINERS} miners, {ROUNDS} rounds; ms a round")
-    times = {name: a_round(name) for name in LISTS}
-    for name, found_ms in times.items():
-        click.echo(f"{name:>14}: {found_ms:8.2f}, {found_ms / times[LISTS[0]]:4.2f} × reward")
 
 
 if __name__ == "__main__":

@@ -15,12 +15,10 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-import jsonschema  # after the path of the generators
-from float_loop import float_quality
+from by_hand import emission  # after the path of the generators
 from generators import SKILL_TYPES, lines
 
 import tallystick
@@ -36,8 +34,6 @@ LONGEST = 1_500
 """Longer records are left out: the others are 1.1 kB on average."""
 BASE = "json.loads + float loop → CSV"
 """The path that the others are compared with."""
-JUDGED = 2_000
-"""So many records go through jsonschema, which is a thousand times slower."""
 
 
 def records(count: int) -> list[bytes]:
@@ -47,7 +43,7 @@ def records(count: int) -> list[bytes]:
     return list(islice(whole, count))
 
 
-def by_hand(data: list[bytes], output: Path) -> None:
+def written_by_hand(data: list[bytes], output: Path) -> None:
     """json.loads and the float loop, written as CSV, without validation."""
     with output.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file)
@@ -62,17 +58,9 @@ def by_hand(data: list[bytes], output: Path) -> None:
                     miner["uid"],
                     miner["hotkey"],
                     record["role"],
-                    float_quality(record),
+                    emission(record),
                 )
             )
-
-
-def judged_by_hand(data: list[bytes], judges: dict[str, Any]) -> None:
-    """json.loads, jsonschema and the float loop."""
-    for line in data:
-        record = json.loads(line)
-        judges[record["skill_type"]].is_valid(record)
-        float_quality(record)
 
 
 def decoded(decoder: Decoder, data: list[bytes]) -> None:
@@ -107,7 +95,6 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
     data = records(count)
     scorer = tallystick.load("skills@1.0.0")
-    judges = {n: jsonschema.Draft202012Validator(b.schema) for n, b in scorer.types.items()}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "records.jsonl"
         source.write_bytes(b"\n".join(data) + b"\n")
@@ -130,16 +117,12 @@ def main() -> None:
             "  lines → scored in memory": lambda: timed(
                 lambda: scorer.score_lines(chunk), len(chunk)
             ),
-            "  scored → Arrow": lambda: timed(batch.to_arrow, len(chunk)),
             "  scored → Parquet": lambda: timed(lambda: written(batch, scorer.layout), len(chunk)),
             "one record at a time": lambda: timed(
                 lambda: [scorer.score(line) for line in chunk], len(chunk)
             ),
             BASE: lambda: timed(
-                lambda: by_hand(chunk, source.with_name("by-hand.csv")), len(chunk)
-            ),
-            "json.loads + jsonschema + float loop": lambda: timed(
-                lambda: judged_by_hand(data[:JUDGED], judges), min(JUDGED, count)
+                lambda: written_by_hand(chunk, source.with_name("by-hand.csv")), len(chunk)
             ),
         }
         report(paths, len(source.read_bytes()) / count)

