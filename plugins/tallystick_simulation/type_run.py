@@ -1,31 +1,27 @@
 """A skill type under a rule set in simulations: scores of answers, and the consensus of groups.
 
 What the members of a group agree on depends on their answers alone, so that it is computed once for
-all runs under the rules that use one pool. So are the scores that task and answer alone decide,
-such as axes and qualities: they are taken by the row of the answer. What is left depends on the
-round: tiers, and what reads the role or the consensus.
+all runs under the rules that use one pool.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
 
 from tallystick.errors import InputError
-from tallystick.formula.columns import Column, Rows
+from tallystick.formula.columns import Column
 from tallystick.formula.facts import path_of
-from tallystick.formula.tree import Node, facts_in
+from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.planner import Plan, ScoreColumns, Target, joined, score_columns
+from tallystick.scoring.planner import ScoreColumns, score_columns
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import Value
 from tallystick_conformance.testing.record_checker import FactReader
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.group import consensus_of
@@ -37,9 +33,6 @@ from tallystick_simulation.type_profile import roots_of
 from tallystick_state.roles import Role
 from tallystick_state.sections.groups import GROUPS
 
-_NOT_SCORED = -1
-_READ = {"axis", "measure", "tier", "quality", "factor", "emission"}
-"""Roles of the values of results that simulations read."""
 ROLES: tuple[Role, ...] = ("primary", "auditor")
 """The roles by their codes."""
 GroupKey = tuple[tuple[int, int], ...]
@@ -193,115 +186,6 @@ class GroupConsensuses:
         return self._places[consensus]
 
 
-@attrs.define(eq=False, slots=False)
-class AnswerScores:
-    """The scores of answers of a pool.
-
-    Attributes:
-        bound: the skill type.
-        pool: of its tasks and answers.
-    """
-
-    bound: BoundType
-    pool: TypePool
-    _places: Rows = attrs.field(factory=lambda: np.zeros(0, np.intp), init=False)
-    _scored: ScoreColumns | None = attrs.field(default=None, init=False)
-
-    def score(
-        self, rows: Column, of_round: Callable[[str], Column], thresholds: Thresholds
-    ) -> ScoreColumns:
-        """Return the qualities, tiers, emissions, factors and measures of some answers.
-
-        Args:
-            rows: of the pool, at least one.
-            of_round: gives the column of a fact that the pool does not have, by digest; of one row
-                where all rows have the same.
-            thresholds: of the tiers.
-        """
-
-        def fact(digest: str) -> Column:
-            if digest in self.pool.places:
-                return self.pool.column(digest, rows)
-            column = of_round(digest)
-            return column if len(column) == len(rows) else np.broadcast_to(column, rows.shape)
-
-        tier, tiers = self.bound.tier, self.bound.tiers
-        if tier is None or tiers is None:
-            return self._whole(self._known(rows), fact, len(rows))
-        if self.bound.quality not in self._of_answers:
-            return score_columns(self.bound, fact, thresholds, len(rows))
-        known, starts = self._known(rows), tiers.starts(thresholds)
-        level = np.searchsorted(starts, known.columns[self.bound.quality], side="right")
-        known = attrs.evolve(known, columns={**known.columns, tier: level})
-        return self._whole(known, fact, len(rows))
-
-    def _whole(self, known: ScoreColumns, fact: Callable[[str], Column], rows: int) -> ScoreColumns:
-        """Return what is known with what is left to compute."""
-        (rest,) = self._rest.run(fact, rows, known.columns)
-        return ScoreColumns(
-            self.bound,
-            {**known.columns, **rest.columns},
-            {**known.given, **rest.given},
-            {**known.ratios, **rest.ratios},
-        )
-
-    def _known(self, rows: Column) -> ScoreColumns:
-        """Return the values that task and answer alone decide."""
-        places = self._places_of(len(self.pool.keys) * self.pool.tasks)
-        new = np.unique(rows[places[rows] == _NOT_SCORED])
-        if len(new):
-            (scores,) = self._plan.run(lambda digest: self.pool.column(digest, new), len(new))
-            before = [] if self._scored is None else [self._scored]
-            first = sum(len(part.quality) for part in before)
-            places[new] = np.arange(first, first + len(new))
-            self._scored = joined([*before, scores])
-        assert self._scored is not None  # noqa: S101  # there is at least one row
-        return self._scored.take(places[rows])
-
-    def _places_of(self, rows: int) -> Rows:
-        """Return the place of each row of the pool among those that are scored."""
-        lacking = rows - len(self._places)
-        if lacking > 0:
-            self._places = np.pad(self._places, (0, lacking), constant_values=_NOT_SCORED)
-        return self._places
-
-    @cached_property
-    def _wanted(self) -> tuple[Value, ...]:
-        shown = (value for value in self.bound.shown if value.role in _READ)
-        return tuple(dict.fromkeys((*shown, self.bound.quality)))
-
-    @cached_property
-    def _of_answers(self) -> frozenset[Value]:
-        """The values that task and answer alone decide: a tier reads thresholds, too."""
-        values = set[Value]()
-        for value in self.bound.values:
-            read = facts_in(*value.trees).keys()
-            if values.issuperset(value.inputs):
-                values.update((value,) if self.pool.places.keys() >= read else ())
-        return frozenset(values)
-
-    @cached_property
-    def _of_plan(self) -> tuple[Value, ...]:
-        """The values of answers that are wanted, or that other values read."""
-        own = self._of_answers
-        read = (v for value in self.bound.values if value not in own for v in value.inputs)
-        return tuple(dict.fromkeys(v for v in (*self._wanted, *read) if v in own))
-
-    @cached_property
-    def _plan(self) -> Plan:
-        return Plan([Target(self.bound, self._of_plan, ratios=self._ratios(known=True))])
-
-    @cached_property
-    def _rest(self) -> Plan:
-        """The plan of the other values that are asked for."""
-        given = [*self._of_plan, *(() if self.bound.tier is None else (self.bound.tier,))]
-        values = tuple(value for value in self._wanted if value not in given)
-        return Plan([Target(self.bound, values, ratios=self._ratios(known=False))], given)
-
-    def _ratios(self, *, known: bool) -> tuple[Value, ...]:
-        return tuple(m for m in self.bound.exact if (m in self._of_answers) == known)
-
-
 @attrs.frozen(eq=False)
 class TypeRun:
     """A skill type in simulations of a rule set.
@@ -317,11 +201,6 @@ class TypeRun:
     pool: TypePool
     facts: RoundFacts
     groups: GroupConsensuses
-    _scores: AnswerScores = attrs.field(init=False)
-
-    @_scores.default
-    def _of_answers(self) -> AnswerScores:
-        return AnswerScores(self.bound, self.pool)
 
     def scores(self, rows: Column, values: RoundValues, thresholds: Thresholds) -> ScoreColumns:
         """Return the scores of some answers.
@@ -331,7 +210,14 @@ class TypeRun:
             values: what the round gives.
             thresholds: of the tiers.
         """
-        return self._scores.score(rows, self.facts.columns(values), thresholds)
+        of_round = self.facts.columns(values)
+
+        def fact(digest: str) -> Column:
+            if digest in self.pool.places:
+                return self.pool.column(digest, rows)
+            return np.broadcast_to(of_round(digest), rows.shape)
+
+        return score_columns(self.bound, fact, thresholds, len(rows))
 
     def quality(self, key: Key, tasks: Column) -> Column:
         """Return the quality of the answers of a block to some tasks, without a group, in nano."""

@@ -104,17 +104,6 @@ class ScoreColumns:
         )
 
 
-def joined(parts: Sequence[ScoreColumns]) -> ScoreColumns:
-    """Return the rows of parts, one part after the other, all of one bound type."""
-    first = parts[0]
-    return ScoreColumns(
-        first.bound,
-        {v: np.concatenate([part.columns[v] for part in parts]) for v in first.columns},
-        {v: np.concatenate([part.given[v] for part in parts]) for v in first.given},
-        {v: np.concatenate([part.ratios[v] for part in parts]) for v in first.ratios},
-    )
-
-
 @attrs.frozen(eq=False)
 class Target:
     """One bound type to score, and what is wanted of it.
@@ -138,45 +127,34 @@ class _Step:
 
     Attributes:
         inputs: the steps whose results it reads.
-        compute: how; of the column of a fact its digest; None of a value that is given.
+        compute: how; of the column of a fact its digest.
         value: the value that the result is of, if it is the whole of one.
     """
 
-    inputs: tuple[_Step, ...] = ()
-    compute: Compute | str | None = None
+    inputs: tuple[_Step, ...]
+    compute: Compute | str
     value: Value | None = None
 
 
 class Plan:
     """Targets that score the same rows; what several compute alike is computed once."""
 
-    def __init__(self, targets: Iterable[Target], given: Iterable[Value] = ()) -> None:
-        """Plan the targets.
-
-        Args:
-            targets: of one schema and with the same requirements.
-            given: values that are not computed.
-        """
-        planner = _Planner(given)
-        self._given, self._uses = planner.given, Counter[_Step]()
+    def __init__(self, targets: Iterable[Target]) -> None:
+        """Plan the targets, which are of one schema and have the same requirements."""
+        planner, self._uses = _Planner(), Counter[_Step]()
         self._works = [planner.work(target) for target in targets]
         for steps, scores in self._works:
             self._uses.update(read for step in steps for read in step.inputs)
             scores.each(lambda step: self._uses.update([step]))
 
-    def run(
-        self, facts: Facts, rows: int, given: Mapping[Value, Column] | None = None
-    ) -> Iterator[ScoreColumns]:
+    def run(self, facts: Facts, rows: int) -> Iterator[ScoreColumns]:
         """Yield the scores of valid rows for each target, one target after the other.
 
         Args:
             facts: gives an int64 column for a digest; each is asked for when it is first read.
             rows: how many rows it has, at least 1.
-            given: the columns of the values that are not computed.
         """
-        results: dict[_Step, Any] = {
-            self._given[value]: column for value, column in (given or {}).items()
-        }
+        results = dict[_Step, Any]()
         uses = self._uses.copy()
 
         def read(step: _Step) -> Any:  # noqa: ANN401  # a column
@@ -189,7 +167,7 @@ class Plan:
                 for step in steps:
                     if isinstance(step.compute, str):
                         results[step] = facts(step.compute)
-                    elif step.compute is not None:
+                    else:
                         try:
                             results[step] = step.compute([*map(read, step.inputs)], rows)
                         except UndecidedError as error:
@@ -225,20 +203,16 @@ class _Planner:
     Two shapes of trees have kernels of their own, as many candidates share most of their work: a
     geometric mean takes the logarithms of its axes once, and a product multiplies first what
     candidates seldom differ in.
-
-    Attributes:
-        given: the steps of values that are not computed.
     """
 
-    def __init__(self, given: Iterable[Value]) -> None:
-        self.given = {value: _Step() for value in given}
+    def __init__(self) -> None:
         self._known: dict[Hashable, _Step] = {}
         self._values: dict[Value, _Step] = {}
         self._steps: list[_Step] = []
 
     def work(self, target: Target) -> tuple[list[_Step], ScoreColumns]:
         """Return the steps of a target beyond those of earlier ones, and those of its scores."""
-        self._steps, self._values = [], dict(self.given)
+        self._steps, self._values = [], {}
         for value, nano in target.constants.items():
             self._values[value] = self._constant(nano)
         scores = ScoreColumns(
