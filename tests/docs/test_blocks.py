@@ -18,8 +18,6 @@ _DEAR = {
     "docs/lint.md",
     "docs/operations.md",
     "docs/prove.md",
-    "docs/quick-start-author.md",
-    "docs/quick-start-governance.md",
     "docs/quick-start-validator.md",
     "docs/records.md",
     "docs/releasing.md",

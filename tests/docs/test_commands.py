@@ -54,6 +54,6 @@ def test_every_page_is_on_the_front_page() -> None:
     assert {name.removeprefix("docs/") for name in pages()} - links == {"index.md"}
 
 
-def test_the_readme_leads_to_the_front_page_and_the_quick_starts() -> None:
-    doors = [name for name in pages() if name.startswith("docs/quick-start-")]
-    assert {"docs/index.md", *doors} <= set(Page.of("README.md").links())
+def test_the_readme_leads_to_the_front_page_and_the_first_pages_of_each_role() -> None:
+    doors = {"index", "quick-start-validator", "governance", "tutorial"}
+    assert {f"docs/{name}.md" for name in doors} <= set(Page.of("README.md").links())
