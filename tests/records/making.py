@@ -5,6 +5,7 @@ import random
 
 from generators import record
 from packages import folder_of
+from records.mutations import places
 
 from tallystick.records.schema import load_schema
 
@@ -34,15 +35,6 @@ def spoil(whole: dict, seed: int) -> dict:
     for _ in range(rng.choice([1, 1, 1, 2])):
         _spoil_once(spoilt, rng)
     return spoilt
-
-
-def places(value: object) -> list[tuple[dict | list, str | int]]:
-    """Every container in a value with each of its keys."""
-    found = []
-    if isinstance(value, dict | list):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            found += [(value, key), *places(inner)]
-    return found
 
 
 def _spoil_once(whole: dict, rng: random.Random) -> None:

@@ -12,7 +12,8 @@ import pytest
 from examples import fast_rows
 from hypothesis import given
 from hypothesis import strategies as st
-from records.making import SCHEMAS, make, places, spoil
+from records.making import SCHEMAS, make, spoil
+from records.mutations import places
 
 from tallystick.errors import SchemaError
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -46,15 +47,20 @@ def plain(value: object) -> object:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
-def with_path(path: str, value: str) -> bytes:
-    """A valid line in which one field has the given JSON text."""
+def with_value(path: str, value: object) -> dict:
+    """The valid record with another value at a path of names."""
     record = copy.deepcopy(VALID)
     *outer, last = path.split(".")
     target = record
     for name in outer:
         target = target[name]
-    target[last] = "@@"
-    return json.dumps(record).replace('"@@"', value).encode()
+    target[last] = value
+    return record
+
+
+def with_text(path: str, text: str) -> bytes:
+    """A valid line in which one field has the given JSON text."""
+    return json.dumps(with_value(path, "@@")).replace('"@@"', text).encode()
 
 
 @pytest.mark.parametrize("skill_type", fast_rows(SCHEMAS, -1, 2))
@@ -93,60 +99,37 @@ def test_a_decoder_of_one_type_demands_the_tag() -> None:
     assert decoder.decode(record, 1).code == "missing-field"
 
 
-def test_without_schemas_every_record_is_of_an_unknown_type() -> None:
-    assert Decoder({}).decode(LINE, 1).code == "unknown-skill-type"
-
-
 def test_a_schema_under_another_name_is_refused() -> None:
     with pytest.raises(SchemaError, match="found the schema of 'workflow', expected that of 'x'"):
         Decoder({"x": SCHEMAS["workflow"]})
 
 
-def test_a_carriage_return_is_white_space() -> None:
-    assert DECODER.decode(LINE + b"\r", 1) == DECODER.decode(LINE, 1)
-
-
 @pytest.mark.parametrize(
-    ("line", "code"),
+    ("line", "code", "expected"),
     [
-        (b"", "empty-line"),
-        (b" \t\r", "empty-line"),
-        (b"\xef\xbb\xbf" + LINE, "byte-order-mark"),
-        (b"\xef\xbb\xbf", "byte-order-mark"),
-        (LINE + b"}", "invalid-json"),
-        (LINE[:-1], "invalid-json"),
-        (LINE + LINE, "invalid-json"),
-        (LINE + b"\x00", "invalid-json"),
-        (b"\xc2\xa0" + LINE, "invalid-json"),
-        (b"'a'", "invalid-json"),
-        (b'{"a":"\t"}', "invalid-json"),
-        (b'{"a":01}', "invalid-json"),
-        (b'{"a":1,}', "invalid-json"),
-        (b"[]", "not-an-object"),
-        (b"1", "not-an-object"),
-        (b"null", "not-an-object"),
-        (b'"text"', "not-an-object"),
-        (LINE.decode().encode("utf-16"), "invalid-utf8"),
-        (b"[" * 100_000, "too-deep"),
-        (b'{"a":' * 200_000, "too-deep"),
-        (b'["\\\\",' + b"[" * 100_000, "too-deep"),
-        (b"[" * 33 + b"]" * 33, "too-deep"),
-        (b"[" * 32 + b"]" * 32, "not-an-object"),
-        (b'["' + b"[" * 50 + b'\\"[{\\\\"]', "not-an-object"),
-        (b'{"a":"' + b'\\"' * 500_000, "invalid-json"),
-        (b'{"a":' + b"1" * 5000 + b"}", "not-finite"),
-        (b'{"a":' + b"9" * 400 + b"}", "not-finite"),
-        (b'{"a":1,"a":NaN,"a":1}', "not-finite"),
-        (b"{}", "missing-field"),
-        (b'{"skill_type":1}', "wrong-type"),
-        (b'{"skill_type":null}', "wrong-type"),
-        (b'{"skill_type":""}', "unknown-skill-type"),
-        (b'{"skill_type":"","never":1}', "unknown-skill-type"),
-        (b'{"skill_type":"MCP_SERVER"}', "unknown-skill-type"),
+        (b" \t\r", "empty-line", "JSON"),
+        (b"\xef\xbb\xbf", "byte-order-mark", "without"),
+        (LINE[:-40], "invalid-json", "one JSON object"),
+        (LINE + LINE, "invalid-json", "one JSON object"),
+        (b"[1]", "not-an-object", "a JSON object"),
+        (LINE.decode().encode("utf-16"), "invalid-utf8", "UTF-8"),
+        (b"[" * 100_000, "too-deep", "32"),
+        (b'{"a":' * 200_000, "too-deep", "32"),
+        (b'["\\\\",' + b"[" * 100_000, "too-deep", "32"),
+        (b"[" * 33 + b"]" * 33, "too-deep", "32"),
+        (b"[" * 32 + b"]" * 32, "not-an-object", "a JSON object"),
+        (b'["' + b"[" * 50 + b'\\"[{\\\\"]', "not-an-object", "a JSON object"),
+        (b'{"a":"' + b'\\"' * 500_000, "invalid-json", "one JSON object"),
+        (b'{"a":' + b"1" * 5000 + b"}", "not-finite", "a finite number"),
+        (b'{"a":' + b"9" * 400 + b"}", "not-finite", "a number a double can be"),
+        (b'{"a":1,"a":NaN,"a":1}', "not-finite", "a finite number"),
+        (b'{"skill_type":"","never":1}', "unknown-skill-type", "one of agent_composition,"),
     ],
 )
-def test_bad_lines_have_a_stable_code(line: bytes, code: str) -> None:
-    assert reject(line).code == code
+def test_bad_lines_have_a_stable_code(line: bytes, code: str, expected: str) -> None:
+    found = reject(line)
+    assert found.code == code
+    assert expected in found.expected
 
 
 def test_a_line_is_judged_up_to_the_longest_length() -> None:
@@ -157,71 +140,27 @@ def test_a_line_is_judged_up_to_the_longest_length() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "code"),
+    ("path", "text", "code", "expected"),
     [
-        ("submission.risk_score", "NaN", "not-finite"),
-        ("submission.risk_score", "Infinity", "not-finite"),
-        ("submission.risk_score", "-Infinity", "not-finite"),
-        ("submission.risk_score", "1e999", "not-finite"),
-        ("submission.risk_score", "true", "wrong-type"),
-        ("submission.risk_score", '"0.5"', "wrong-type"),
-        ("submission.risk_score", "null", "wrong-type"),
-        ("submission.risk_score", "1.0000000000000002", "out-of-range"),
-        ("submission.risk_score", "-1e-9", "out-of-range"),
-        ("submission.latency_ms", "true", "wrong-type"),
-        ("submission.latency_ms", "0.5", "wrong-type"),
-        ("submission.latency_ms", "1000000001", "out-of-range"),
-        ("submission.latency_ms", str(2**70), "out-of-range"),
-        ("submission.latency_ms", str(-(2**70)), "out-of-range"),
-        ("submission.latency_ms", "1e300", "out-of-range"),
-        ("miner.uid", "65536", "out-of-range"),
-        ("round", "2147483648", "out-of-range"),
-        ("round", "-1", "out-of-range"),
-        ("miner.hotkey", '""', "too-short"),
-        ("miner.hotkey", json.dumps("é" * 65), "too-long"),
-        ("task_id", '""', "too-short"),
-        ("task_id", json.dumps("x" * 4097), "too-long"),
-        ("task_id", '"\\ud800"', "invalid-utf8"),
-        ("task_id", '"\\udc00\\ud800"', "invalid-utf8"),
-        ("task.ground_truth", '"allow"', "not-allowed"),
-        ("task.expected_policy", "null", "wrong-type"),
-        ("task.expected_poisoned_tools", json.dumps(["x"] * 1001), "too-many"),
-        ("task.injected_canaries", "[]", "unknown-field"),
-        ("checks.probe_verified", "1", "wrong-type"),
-        ("checks.executed_commands", "[]", "unknown-field"),
-        ("consensus", "2", "out-of-range"),
-        ("consensus", '"1"', "wrong-type"),
-        ("events", "null", "wrong-type"),
-        ("events", '"missed_deadline"', "wrong-type"),
+        ("submission.risk_score", "NaN", "not-finite", "a finite number"),
+        ("submission.risk_score", "-Infinity", "not-finite", "a finite number"),
+        ("submission.risk_score", "1e999", "not-finite", "a finite number"),
+        ("submission.latency_ms", "1" + "0" * 400, "not-finite", "a finite number"),
+        ("submission.latency_ms", str(2**70), "out-of-range", "from 0 to 1000000000"),
+        ("submission.latency_ms", str(-(2**70)), "out-of-range", "from 0 to 1000000000"),
+        ("miner.hotkey", json.dumps("é" * 65), "too-long", "text of 1 to 64"),
+        ("task_id", '"\\ud800"', "invalid-utf8", "lone surrogates"),
+        ("task_id", '"\\udc00\\ud800"', "invalid-utf8", "lone surrogates"),
+        ("events", '"missed_deadline"', "wrong-type", "a list"),
     ],
 )
-def test_bad_values_have_a_stable_code_and_their_path(path: str, text: str, code: str) -> None:
-    found = reject(with_path(path, text), number=12)
+def test_bad_values_have_a_stable_code_and_their_path(
+    path: str, text: str, code: str, expected: str
+) -> None:
+    """Beside those of the vectors, and of mutated records."""
+    found = reject(with_text(path, text), number=12)
     assert (found.line, found.code, found.path) == (12, code, path)
-
-
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("submission.risk_score", "1.0000000000000001"),
-        ("submission.risk_score", "-1e-400"),
-        ("submission.risk_score", "-0"),
-        ("submission.latency_ms", "61000.0"),
-        ("submission.latency_ms", "6.1e4"),
-        ("submission.latency_ms", "1000000000.0000000001"),
-        ("miner.hotkey", json.dumps("😀" * 64)),
-        ("task_id", '"\\ud83d\\ude00"'),
-        ("task_id", r'"a\u0000b"'),
-        ("task_id", json.dumps("[{" * 1000)),
-        ("submission.mcp_manifest_hash", "null"),
-        ("checks.probe_verified", "null"),
-        ("consensus", "null"),
-        ("consensus", "1"),
-        ("events", "[]"),
-    ],
-)
-def test_unusual_values_that_the_schema_accepts_are_accepted(path: str, text: str) -> None:
-    assert accepted(DECODER.decode(with_path(path, text), 1))
+    assert expected in found.expected
 
 
 @pytest.mark.parametrize("where", ["value", "key", "tag"])
@@ -260,11 +199,6 @@ def test_a_missed_deadline_keeps_who_and_when(skill_type: str) -> None:
         assert (kept.skill_type, kept.task_id, kept.round) == (skill_type, record["task_id"], 9)
         assert (kept.miner.uid, kept.miner.hotkey) == tuple(record["miner"].values())
         assert kept.events == ["probe_fail", "missed_deadline"]
-
-
-def test_a_missed_deadline_with_a_submission_is_a_record() -> None:
-    record = VALID | {"events": ["missed_deadline"]}
-    assert isinstance(DECODER.decode(json.dumps(record).encode(), 1), Record)
 
 
 @pytest.mark.parametrize("absent", ["submission", "checks"])
@@ -353,13 +287,7 @@ class Colour(enum.IntEnum):
     ],
 )
 def test_python_values_that_are_not_json_are_rejected(path: str, value: object, code: str) -> None:
-    record = copy.deepcopy(VALID)
-    *outer, last = path.split(".")
-    target = record
-    for name in outer:
-        target = target[name]
-    target[last] = value
-    found = DECODER.decode(record, 4)
+    found = DECODER.decode(with_value(path, value), 4)
     assert isinstance(found, Reject)
     assert (found.line, found.code, found.path) == (4, code, path)
     assert found.to_json()
@@ -382,14 +310,6 @@ def test_a_python_value_that_holds_itself_is_too_deep() -> None:
 @pytest.mark.parametrize("value", [None, [], "x", types.MappingProxyType(VALID), object()])
 def test_converting_anything_but_a_dict_is_rejected(value: object) -> None:
     assert DECODER.decode(value, 1).code in ("not-an-object", "wrong-type")
-
-
-@given(st.integers(0, len(LINE)), st.binary(max_size=8), st.integers(0, 8))
-def test_no_damage_to_a_line_makes_the_decoder_raise(at: int, new: bytes, gone: int) -> None:
-    result = DECODER.decode(LINE[:at] + new + LINE[at + gone :], 1)
-    if isinstance(result, Reject):
-        assert result.code in CODES
-        assert json.loads(result.to_json())["code"] == result.code
 
 
 JSON = st.recursive(
@@ -440,13 +360,5 @@ def test_long_lines_full_of_errors_are_rejected_soon(spoilt: dict) -> None:
 )
 def test_numbers_of_numpy_are_numbers(path: str, value: object, plain: object) -> None:
     """What is made of a record, or said of it, is the same."""
-    found = []
-    for each in (value, plain):
-        record = copy.deepcopy(VALID)
-        *outer, last = path.split(".")
-        target = record
-        for name in outer:
-            target = target[name]
-        target[last] = each
-        found.append(DECODER.decode(record, 4))
-    assert found[0] == found[1]
+    found, expected = (DECODER.decode(with_value(path, each), 4) for each in (value, plain))
+    assert found == expected

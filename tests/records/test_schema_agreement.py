@@ -92,22 +92,3 @@ def test_everyone_agrees_on_null_and_on_nothing_in_every_place(skill_type: str) 
 def _restore(holder: Holder, kept: Holder) -> None:
     holder.clear()
     holder.update(kept) if isinstance(holder, dict) else holder.extend(kept)
-
-
-@pytest.mark.parametrize("skill_type", TYPES)
-def test_everyone_agrees_on_a_record_that_says_everything_twice(skill_type: str) -> None:
-    asked, record = judges_of(skill_type), random_record(skill_type, 11)
-    text = text_of(record)
-    other = text_of({**record, "round": -1})
-    texts = [text[:-1] + "," + other[1:], other[:-1] + "," + text[1:]]
-    assert list(disagreements(asked, texts)) == []
-
-
-@pytest.mark.parametrize("key", ["8", "08", "+8", "0", "-1", "", "a/b", "a~1b", "%41", "é"])
-def test_everyone_agrees_on_maps_with_keys_that_are_no_names(key: str) -> None:
-    asked, record = judges_of("workflow"), random_record("workflow", 1)
-    values = ({}, {"retry_count": -1}, {"retry_count": None}, {"surplus": 1}, 1)
-    plans = [{**record, "submission": {"error_handling": {key: value}}} for value in values]
-    checks = [{**record["checks"], "actual_retries": {key: value}} for value in (0, 1, -1, "x")]
-    spent = [{**record, "checks": each} for each in checks]
-    assert list(disagreements(asked, map(text_of, plans + spent))) == []

@@ -1,4 +1,4 @@
-"""Bad records are rejected one by one amid good ones; bad files are refused in one line."""
+"""Bad records are rejected one by one amid good ones, whatever they are."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.command import SKILLS, WORKFLOWS, message_of, run
+from cli.command import SKILLS, WORKFLOWS
 from examples import number
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -16,7 +16,6 @@ from hypothesis.strategies import SearchStrategy
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.io.lines import MAX_LINE_BYTES
 
 Scorers = dict[str, tallystick.Scorer]
 
@@ -37,70 +36,17 @@ def with_value(rules: str, path: str, text: str) -> bytes:
     return json.dumps(record).replace('"@@"', text).encode("utf-8", "surrogatepass")
 
 
-def without(rules: str, path: str) -> bytes:
-    record = json.loads(GOOD[rules])
-    *outer, last = path.split(".")
-    part = record
-    for name in outer:
-        part = part[name]
-    del part[last]
-    return json.dumps(record).encode()
-
-
 S, W = "skills@1.0.0", "workflow@1.0.0"
-DEEP = b"[" * 10**5 + b"]" * 10**5
 
 # a rule set, a bad line, then of its reject the code, the path, the value and a part of what was
-# expected; of a value that holds much, None
+# expected: one that is no JSON, one that no schema takes, one that a requirement refuses
 BAD = {
-    "truncated": (S, GOOD[S][:-40], "invalid-json", "", None, "one JSON object"),
     "a word": (S, b"not JSON", "invalid-json", "", '"not JSON"', "fails at character 1"),
-    "a list": (S, b"[1]", "not-an-object", "", "[1]", "a JSON object"),
-    "empty": (S, b"", "empty-line", "", None, "JSON"),
-    "byte order mark": (S, b"\xef\xbb\xbf" + GOOD[S], "byte-order-mark", "", None, "without"),
-    "no UTF-8": (S, GOOD[S].replace(b"executable", b"\xff"), "invalid-utf8", "", None, "UTF-8"),
-    "nested brackets": (S, DEEP, "too-deep", "", None, "32"),
-    "a surrogate": (
-        *(S, with_value(S, "task_id", r'"\ud800"')),
-        *("invalid-utf8", "task_id", r'"\ud800"', "lone surrogates"),
-    ),
-    "NaN": (
-        *(S, with_value(S, "submission.risk_score", "NaN")),
-        *("not-finite", "submission.risk_score", "NaN", "a finite number"),
-    ),
-    "a huge integer": (
-        *(S, with_value(S, "submission.latency_ms", "1" + "0" * 400)),
-        *("not-finite", "submission.latency_ms", None, "a finite number"),
-    ),
-    "2 to the 64th": (
-        *(S, with_value(S, "submission.latency_ms", str(2**64))),
-        *("out-of-range", "submission.latency_ms", str(2**64), "from 0 to 1000000000"),
-    ),
     "text for a number": (
         *(S, with_value(S, "submission.risk_score", '"0.5"')),
         *("wrong-type", "submission.risk_score", '"0.5"', "a number from 0 to 1"),
     ),
-    "missing": (
-        *(S, without(S, "submission.verdict")),
-        *("missing-field", "submission.verdict", "nothing", "one of ALLOW, REVIEW, BLOCK"),
-    ),
-    "unknown": (
-        *(S, with_value(S, "submission.verdictt", '"ALLOW"')),
-        *("unknown-field", "submission.verdictt", '"ALLOW"', "verdict, or the field left out"),
-    ),
-    "no submission": (
-        *(S, without(S, "submission")),
-        *("missing-field", "submission", "nothing", "or the event missed_deadline"),
-    ),
-    "an unknown type": (
-        *(S, with_value(S, "skill_type", '"executable_ruby"')),
-        *("unknown-skill-type", "skill_type", '"executable_ruby"', "one of agent_composition,"),
-    ),
     "a foreign type": (S, GOOD[W], "unknown-skill-type", "skill_type", '"workflow"', "one of"),
-    "an empty window": (
-        *(S, with_value(S, "task.deadline_s", "10")),
-        *("timing-window", "task.deadline_s", "10", "after"),
-    ),
     "a window turned round": (
         *(S, with_value(S, "task.deadline_s", "-0.0")),
         *("timing-window", "task.deadline_s", "-0", "after"),
@@ -108,10 +54,6 @@ BAD = {
     "steps beyond the total": (
         *(W, with_value(W, "checks.steps_completed", "999")),
         *("completed-exceeds-total", "checks.steps_completed", "999", "total"),
-    ),
-    "too long a line": (
-        *(S, GOOD[S] + b" " * MAX_LINE_BYTES),
-        *("line-too-long", "", None, "at most 1048576 bytes"),
     ),
 }
 
@@ -128,7 +70,7 @@ def test_a_bad_line_amid_good_ones_is_told_and_the_good_are_scored(
     assert found.keys() == {*said, *whose, "problems"}
     assert found["problems"][0] == {each: found[each] for each in said - {"line"}}
     assert (found["line"], found["code"], found["path"]) == (2, code, path)
-    assert value in (None, found["value"])
+    assert value == found["value"]
     assert part in found["expected"]
     assert [row["record"] for row in rows] == [1, 3]
     assert rows[0] | {"record": 3} == rows[1]
@@ -151,22 +93,6 @@ def rejects_amid_good(
     return json.loads(reject), [json.loads(row) for row in output.read_bytes().splitlines()]
 
 
-def test_a_line_of_8_megabytes_is_one_reject(tmp_path: Path) -> None:
-    source, output = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
-    with source.open("wb") as file:
-        file.write(GOOD[S] + b"\n" + GOOD[S][:-1])
-        for _ in range(8):
-            file.write(b" " * 2**20)
-        file.write(b"}\n" + GOOD[S] + b"\n")
-    found = run("score", source, "--rules", S, "-o", output, "--json")
-    source.unlink()
-    assert (found.status, found.err) == (1, "")
-    counts = {"records": 3, "scored": 2, "missed": 0, "rejected": 1}
-    assert found.json()["counts"] == counts
-    reject = json.loads((tmp_path / "out.jsonl.rejects.jsonl").read_bytes())
-    assert (reject["line"], reject["code"]) == (2, "line-too-long")
-
-
 def test_a_file_that_shrinks_while_it_is_read_is_scored_as_far_as_it_was_read(
     scorers: Scorers, tmp_path: Path
 ) -> None:
@@ -180,30 +106,6 @@ def test_a_file_that_shrinks_while_it_is_read_is_scored_as_far_as_it_was_read(
     assert receipt.input_digest == f"sha256:{hashlib.sha256((line * 39)[:read]).hexdigest()}"
     (reject,) = (tmp_path / "out.jsonl.rejects.jsonl").read_bytes().splitlines()
     assert (json.loads(reject)["line"], json.loads(reject)["code"]) == (39, "empty-line")
-
-
-FILES: dict[str, tuple[bytes | None, str]] = {
-    "empty.jsonl": (b"", "the file is empty, expected one JSON record a line"),
-    "folder.jsonl": (
-        None,
-        "the folder is empty, expected .jsonl, .jsonl.gz, .jsonl.zst or .parquet",
-    ),
-    "noise.parquet": (bytes(range(256)) * 10, "cannot be read as Parquet"),
-}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_bad_file_is_refused_in_one_line_and_leaves_nothing(tmp_path: Path, name: str) -> None:
-    content, part = FILES[name]
-    path = tmp_path / name
-    if content is None:
-        path.mkdir()
-    else:
-        path.write_bytes(content)
-    said = message_of(run("score", path, "--rules", S, "-o", tmp_path / "out.csv"))
-    assert said.startswith(f"{path}: ")
-    assert part in said
-    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 PIECES = [

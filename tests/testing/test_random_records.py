@@ -10,7 +10,8 @@ from examples import examples, fast_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from records.making import SCHEMAS, places
+from records.making import SCHEMAS
+from records.mutations import places
 
 from tallystick.errors import SchemaError
 from tallystick.plugins.generator import Draw
