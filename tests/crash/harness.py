@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 
 from attrs import frozen
 from crash.counted import END, Limit, Run, kill, run
-from crash.operations import OPERATIONS, Case, View, before, view
+from crash.operations import OLD, OPERATIONS, Case, View, before, view
 from state.databases import drop_database, new_database
 
+import tallystick
 from tallystick.errors import StoreError
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
@@ -107,6 +108,15 @@ def killed(name: str, start: Start, server: str | None, inputs: Path, choice: Ch
                 kind = "" if limit.write is None else whole.writes[limit.write]
                 problems.append(f"{name} at {limit} {kind}: {traceback.format_exc(limit=-4)}")
     return Kills(kills, old, first != last, problems)
+
+
+def kills_of_scoring(source: Path, outputs: Sequence[Path]) -> int:
+    """Score a file into each output, killed one write later each time; give how often it was."""
+    scorer = tallystick.load(OLD)
+    for write, output in enumerate(outputs):
+        if not kill(lambda output=output: scorer.score_file(source, output), Limit(write)):
+            return write
+    raise AssertionError(f"killed at each of {len(outputs)} writes")
 
 
 def view_or_none(case: Case) -> View:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from cli.command import message_of, run, start
-from state.crashing import killed_at_each_call
+from crash.counted import apart
+from crash.harness import kills_of_scoring
 from state.subnet import record, written
 
 from tallystick import Ledger, load
@@ -289,7 +290,8 @@ def test_whoever_is_killed_leaves_a_set_that_is_whole_or_known_not_to_be(
         folder.mkdir()
         for name, content in old.items() if has_old else ():
             (folder / name).write_bytes(content)
-    kills = killed_at_each_call(tmp_path / "other.jsonl", [each / OUTPUTS[0] for each in folders])
+    outputs = [each / OUTPUTS[0] for each in folders]
+    kills = apart(kills_of_scoring, tmp_path / "other.jsonl", outputs)
     found = [state_of(folder, old, new) for folder in folders[: kills + 1]]
     assert found[-1] == "new"
     assert {*found} == ({"old", "no receipt", "new"} if has_old else {"no receipt", "new"})

@@ -11,7 +11,6 @@ import attrs
 import pytest
 from rules.documents import with_section
 from state.chronicle import digest_of
-from state.databases import database, server, where
 from state.subnet import Record, event, missed, record, under
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
@@ -28,8 +27,6 @@ from tallystick_state.rules import StateRules, epoch_of, first_block, state_rule
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.schedule import Schedule
 from tallystick_state.sections.epochs import EPOCHS
-
-__all__ = ["database", "server", "where"]
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 OLD, NEW, NEWEST = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"

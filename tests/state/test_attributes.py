@@ -15,7 +15,6 @@ import pytest
 from scoring import parcels
 from scoring.parcels import EPOCHS, TEXT, parcel
 from state.chronicle import digest_of
-from state.databases import database, server, where
 from state.resealed import reseal
 from state.subnet import Record, written
 
@@ -26,8 +25,6 @@ from tallystick_state.attributes import read_attributes
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
-
-__all__ = ["database", "server", "where"]
 
 ALLOCATION = """
 [allocation]

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from cli.command import run
 from examples import fast_rows
-from state.databases import database, server, where
 from state.resealed import reseal
 from state.signing import ALICE, BOB, VAL_1, Key, digest, envelope, root, written_root
 from state.subnet import Record, record
@@ -27,8 +26,6 @@ from tallystick_state.model import unstructure
 from tallystick_state.replay import verify
 from tallystick_state.rules_in_force import begin_under
 from tallystick_state.transfer import export_state, import_state
-
-__all__ = ["database", "server", "where"]
 
 WORKFLOW, SKILLS = "workflow@1.2.0", "skills@1.2.0"
 PYTHON = "executable_python"

@@ -8,7 +8,6 @@ import attrs
 import pytest
 from cli.command import run
 from state.chronicle import feed, history
-from state.databases import database, server, where
 from state.subnet import written
 from state.test_forged_logs import rechained
 from trust.council import signer
@@ -20,8 +19,6 @@ from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
 from tallystick_state.trust.checkpoint import Checkpoint
 from tallystick_state.trust.proof import proof_bytes
-
-__all__ = ["database", "server", "where"]
 
 EPOCHS = 3
 ALICE = signer("alice")

@@ -12,7 +12,6 @@ import pytest
 from cli.command import Finished, message_of, run
 from oracle.tiers import BASELINES
 from state.chronicle import digest_of, snapshots_of
-from state.databases import database, server
 from state.subnet import Record, event, record, written
 from state.test_workflow_state import task
 
@@ -28,8 +27,6 @@ from tallystick_state.quotas import Limits
 from tallystick_state.replay import verify
 from tallystick_state.sections.claims import Claims
 from tallystick_state.transfer import export_state, import_state
-
-__all__ = ["database", "server"]
 
 SKILLS, WORKFLOW = "skills@1.0.0", "workflow@1.0.0"
 PYTHON = "executable_python"

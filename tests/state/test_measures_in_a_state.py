@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from oracle.decimals import published
 from scoring import parcels
 from scoring.parcels import EPOCHS, GROUPS, TEXT, expected, missed, parcel
-from state.databases import database, server, where
 from state.subnet import Record, written
 
 from tallystick.errors import DamagedError
@@ -21,8 +20,6 @@ from tallystick_state import views
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import result_row
-
-__all__ = ["database", "server", "where"]
 
 MINERS = 4
 

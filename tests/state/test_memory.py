@@ -11,7 +11,6 @@ import pytest
 from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
 from oracle.weights import Task, averaged, blended, round_mean, weights
-from state.databases import database, server, where
 from state.subnet import Record, missed, record
 from state.test_workflow_state import task
 
@@ -26,8 +25,6 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.rules import state_rules_of
 from tallystick_state.transfer import export_state, import_state
-
-__all__ = ["database", "server", "where"]
 
 RULES, BEFORE = "skills@1.2.0", "skills@1.1.0"
 PYTHON = "executable_python"

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from attrs import frozen
 from cli.command import Finished, run
+from crash.operations import View, standing
 from examples import fast_rows
 from room import room
-from state.crashing import PLAN, Standing, begin, files, standing, take
-from state.store.filled import contents, event, made, record
+from state.subnet import record, written
 
-from tallystick.errors import StoreError
 from tallystick_state.ledger import Ledger
-from tallystick_state.store.store import Store
 
 _PAGE = 4096
 
@@ -28,26 +26,23 @@ class Case:
     start: Path
     size: int
     arguments: Sequence[str]
-    before: Standing
-    after: Standing
+    before: View | None
+    after: View | None
 
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Case]:
     """An import into a state that has begun, and the closing of its epoch."""
     folder, found = tmp_path_factory.mktemp("cases"), list[Case]()
-    sources, path = files(folder, 60), folder / "state.db"
-    begin(str(path))
-    for step in (0, 1):
-        start = folder / f"{step}.db"
+    path = folder / "state.db"
+    with Ledger.create(path, "skills@1.0.0") as ledger:
+        ledger.register("hk-1", 1, ["executable_python"])
+    lines = str(written(folder / "lines.jsonl", (record(f"t{n}") for n in range(60))))
+    for words in (("events", "import", lines), ("epoch", "close", "--epoch", "0")):
+        start, before = folder / f"{words[0]}.db", standing(str(path))
         shutil.copy(path, start)
-        before = standing(str(path))
-        with Ledger.open(str(path)) as ledger:
-            take(ledger, sources, step)
-        number = str(PLAN[step][1])
-        words = ["events", "import", str(sources[0])], ["epoch", "close", "--epoch", number]
-        size = path.stat().st_size
-        found.append(Case(start, size, words[step], before, standing(str(path))))
+        assert run(*words, "--state", path).status == 0
+        found.append(Case(start, path.stat().st_size, words, before, standing(str(path))))
     return found
 
 
@@ -119,22 +114,3 @@ def test_an_export_without_room_leaves_no_file(cases: Sequence[Case], tmp_path: 
     assert (ended.status, ended.err.count("\n")) == (2, 1)
     assert ended.err.startswith("error: ")
     assert list(file.parent.iterdir()) == []
-
-
-@pytest.mark.parametrize("size", [0, 5_000, 60_000])
-def test_a_store_finds_no_room(tmp_path: Path, size: int) -> None:
-    path, events = tmp_path / "s.db", [event(n) for n in range(100, 500)]
-    before = contents(made(str(path), [event(1)]))
-    with (
-        room(size),
-        pytest.raises(StoreError, match="found no room to write, expected some on the disk"),
-        Store.open(str(path)).writing() as transaction,
-    ):
-        record(transaction, events)
-    assert contents(Store.open(str(path))) == before
-    new = str(tmp_path / "new.db")
-    with room(size), pytest.raises(StoreError, match="found no room to write"):
-        made(new, events)
-    with pytest.raises(StoreError, match="found no store"):
-        Store.open(new)
-    made(new)

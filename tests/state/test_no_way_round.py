@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from examples import fast_rows
 from msgspec.structs import replace
-from state.databases import database, server, where
 from state.signing import ALICE, BOB, VAL_2, Key, batch, digest, record_digest, sealed, written_root
 from state.subnet import event, written
 from state.trusted import (
@@ -44,8 +43,6 @@ from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
 from tallystick_state.trust import trust_file
 from tallystick_state.trust.envelope import Envelope
-
-__all__ = ["database", "server", "where"]
 
 Asked = Callable[[Ledger, Authority, Path], object]
 NEXT = successor(FIRST, events=[PEER])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from state.databases import database, server, where
 from state.signing import ALICE, BOB, CAROL, digest, envelope, genesis, root, written_root
 from state.test_no_way_round import forgeries
 from state.trusted import authority, of
@@ -19,8 +18,6 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.pools import Pools, pools_of
 from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
-
-__all__ = ["database", "server", "where"]
 
 SKILLS, WORKFLOW = "skills@1.0.0", "workflow@1.1.0"
 LINES = ("skills", "workflow")

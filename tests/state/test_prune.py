@@ -12,7 +12,6 @@ import pytest
 from cli.command import run
 from examples import fast_rows
 from state.chronicle import digest_of
-from state.databases import database, server, where
 from state.resealed import reseal
 from state.subnet import Record, event, missed, record
 from state.test_workflow_state import task
@@ -25,8 +24,6 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.model import unstructure
 from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
-
-__all__ = ["database", "server", "where"]
 
 PYTHON = "executable_python"
 MINERS = tuple(f"hk-{n}" for n in range(9))

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from cli.command import run
 from state.chronicle import digest_of
-from state.databases import database, server, where
 from state.resealed import reseal
 from state.signing import (
     ALICE,
@@ -55,8 +54,6 @@ from tallystick.errors import DamagedError, StateError, StoreError, TrustError
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
-
-__all__ = ["database", "server", "where"]
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,22 @@
-"""One ledger serves many threads, and an asyncio program awaits each call in one."""
+"""Threads on one store, of one ledger or each of its own: one order, and nothing happens twice."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from typing import TypeVar
 
 import pytest
 from state.chronicle import digest_of
-from state.databases import PLACES, new_database, server
 from state.subnet import record
 
 from tallystick import Ledger, Reject, Weights
+from tallystick.errors import StateError
 from tallystick_state.replay import verify
 
-__all__ = ["server"]
-
-MINERS, ROUNDS = 4, 6
+MINERS, ROUNDS, RACERS = 4, 6, 3
+Answer = TypeVar("Answer")
 
 
 def begun(where: Path | str) -> Ledger:
@@ -35,11 +36,9 @@ def weights_of(ledger: Ledger) -> Weights:
         return queries.weights()
 
 
-@pytest.fixture(params=PLACES)
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
-    if request.param == "postgresql":
-        return begun(new_database(request.getfixturevalue("server")))
-    return begun(tmp_path / "state.db")
+@pytest.fixture
+def ledger(where: str) -> Ledger:
+    return begun(where)
 
 
 async def _validated(ledger: Ledger) -> list[int]:
@@ -101,3 +100,45 @@ def test_threads_see_the_rules_of_their_own_transaction(tmp_path: Path) -> None:
             assert closed.result() == 8 * ROUNDS
         assert ledger.in_force.schedules["skills"].sequence == 12
         verify(ledger)
+
+
+def race(where: str, change: Callable[[Ledger, int], Answer]) -> list[Answer]:
+    """The answers to a change that threads make at the same instant, each by its own ledger."""
+    start = Barrier(RACERS)
+
+    def racer(number: int) -> Answer:
+        with Ledger.open(where) as ledger:
+            start.wait()
+            return change(ledger, number)
+
+    with ThreadPoolExecutor(RACERS) as pool:
+        return [*pool.map(racer, range(RACERS))]
+
+
+def adopted(ledger: Ledger, _: int) -> str:
+    try:
+        return ledger.adopt("skills@1.2.0", 1).value.rule_set.reference
+    except StateError as refused:
+        return refused.code
+
+
+def test_of_ledgers_that_race_each_change_is_made_once(
+    ledger: Ledger, where: str, tmp_path: Path
+) -> None:
+    records = [record(f"t{n}", f"hk-{n % MINERS}") for n in range(60)]
+    # every part has records of its own, and some that the others have too
+    parts = [records[n::RACERS] + records[:20] for n in range(RACERS)]
+    ingested = race(where, lambda racer, n: racer.import_events(parts[n]))
+    assert sum(each.events for each in ingested) == len(records)
+    assert sorted(race(where, adopted)) == ["epoch-order"] * (RACERS - 1) + ["skills@1.2.0"]
+    closed = race(where, lambda racer, _: racer.close_epoch(0))
+    assert sorted(each.already for each in closed) == [False] + [True] * (RACERS - 1)
+    assert all(each.snapshot == closed[0].snapshot for each in closed)
+    # who had the state open before follows
+    assert ledger.rules.rule_set.reference == "skills@1.2.0"
+    verify(ledger)
+    with begun(tmp_path / "alone.db") as alone:
+        alone.import_events(records)
+        alone.adopt("skills@1.2.0", 1)
+        alone.close_epoch(0)
+        assert digest_of(alone) == digest_of(ledger)
