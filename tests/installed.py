@@ -10,6 +10,7 @@ from unittest import mock
 
 from tallystick.cli.rows import installed_commands
 from tallystick.plugins.registry import installed_plugins
+from tallystick.rules.section import _installed as of_sections
 from tallystick_governance.lint.catalog import installed_lints
 
 _EXTENDED = ("tallystick.cli.explain", "tallystick.cli.score")
@@ -41,7 +42,7 @@ def install(
 
 def look_again() -> None:
     """Let the next command find what is installed by now."""
-    for remembered in (installed_commands, installed_lints, installed_plugins):
+    for remembered in (installed_commands, installed_lints, installed_plugins, of_sections):
         remembered.cache_clear()
 
 
