@@ -1,5 +1,7 @@
 """Parquet files are read as rows within what their footers say, or refused in one line."""
 
+import io
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,3 +110,22 @@ def test_a_footer_without_an_end_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1" + bytes(6 << 20) + (5 << 20).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(InputError, match="found a footer of 5242880 bytes, expected at most"):
         rows_of(path)
+
+
+def test_a_file_is_read_by_the_thread_that_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread of Arrow that still reads a file at the end of a process ends it by a signal."""
+    readers = set[int]()
+
+    class Watched(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            readers.add(threading.get_ident())
+            return super().read(size)
+
+    path = written(tmp_path / "t.parquet", pa.table({"a": range(5_000), "b": range(5_000)}))
+    data = path.read_bytes()
+    monkeypatch.setattr(parquet, "opened", lambda _: Watched(data))
+    with ParquetReader(path) as reader:
+        assert reader.group(0, ["a", "b"]).num_rows == len(list(reader.rows())) == 5_000
+    assert readers == {threading.get_ident()}

@@ -127,6 +127,8 @@ class ParquetReader:
                     read_dictionary=list(coded),
                     # else the whole of a column is read at once
                     buffer_size=_BUFFER_BYTES,
+                    # read ahead by threads, a file that is given up would end the process with them
+                    pre_buffer=False,
                 )
             self._parquet = stack.enter_context(parquet)
             self.close = stack.pop_all().close
