@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 import attrs
 import numpy as np
 
 from tallystick.canonical import canonical_bytes
-from tallystick.formula.columns import Column
+from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO
 from tallystick.records.schema import MISSED
 from tallystick.scoring.bound import BoundType
@@ -19,10 +19,12 @@ from tallystick_simulation.network import Network, Participant, Table
 from tallystick_simulation.pool import Key
 from tallystick_simulation.strategy import HONEST, MinerStrategy
 from tallystick_simulation.switches import Switches
-from tallystick_simulation.type_run import NO_CONSENSUS, Alignment, GroupKey, TypeRun
+from tallystick_simulation.type_run import NO_CONSENSUS, GroupKey, TypeRun
+from tallystick_state.collusion import Alignments, Pair
 from tallystick_state.groups import Group, select_group
 from tallystick_state.miners import FLAG
 from tallystick_state.model import State
+from tallystick_state.record_columns import Coded
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
@@ -46,28 +48,40 @@ _BYTES, _DROPPED, _KEPT = 8, 33, 31
 
 
 @attrs.frozen(eq=False)
-class Dispatch:
-    """The answers of a group in a round: a row of each table for each member, a column a task.
+class Answers:
+    """The answers of members of groups of one skill type to their tasks, a row each.
 
     Attributes:
-        number: of the round.
-        hotkeys: of the members.
-        places: of their participants.
-        roles: their codes.
+        hotkeys: by which they were given.
+        places: of the participants.
+        roles: codes.
+        numbers: of the rounds.
+        tasks: numbers of the tasks in their rounds.
         rows: of the pool; -1 for no answer.
         consensus: places among those of the type.
         penalties: places among the penalties; -1 for none.
-        alignments: of each answer.
     """
 
-    number: int
-    hotkeys: tuple[str, ...]
+    hotkeys: Coded[str]
     places: Column
     roles: Column
-    rows: Table
-    consensus: Table
-    penalties: Table
-    alignments: tuple[tuple[Alignment, ...], ...]
+    numbers: Column
+    tasks: Column
+    rows: Column
+    consensus: Column
+    penalties: Column
+
+    @classmethod
+    def joined(cls, parts: Iterable[Answers]) -> Answers:
+        """Return the answers of several groups, one after the other."""
+        every = (attrs.astuple(part, recurse=False) for part in parts)
+        hotkeys, *columns = zip(*every, strict=True)
+        return cls(Coded.joined(hotkeys), *map(np.concatenate, columns))
+
+    def take(self, rows: Truths) -> Answers:
+        """Return some of the answers."""
+        hotkeys, *columns = attrs.astuple(self, recurse=False)
+        return Answers(hotkeys.take(rows), *(column[rows] for column in columns))
 
 
 @attrs.define
@@ -80,20 +94,22 @@ class Dispatcher:
         switches: told how groups were selected.
         owner: the place of the participant of each hotkey.
         defected: places of participants that do what follows in their strategies.
+        alignments: of the members of groups.
     """
 
     network: Network
     rules: StateRules
     switches: Switches
-    owner: dict[str, int]
-    defected: set[int]
+    owner: dict[str, int] = attrs.field(factory=dict, init=False)
+    defected: set[int] = attrs.field(factory=set, init=False)
+    alignments: Alignments = attrs.field(factory=Alignments, init=False)
     _streaks: dict[str, Counter[str]] = attrs.field(
         factory=lambda: defaultdict(Counter), init=False
     )
     _turns: Counter[str] = attrs.field(factory=Counter, init=False)
     _declared_in: tuple[State, frozenset[str]] | None = attrs.field(default=None, init=False)
 
-    def dispatch(self, state: State, of_type: TypeRun, number: int) -> Dispatch | None:
+    def answers(self, state: State, of_type: TypeRun, number: int) -> Answers | None:
         """Return the answers of the group of a type in a round; None where it has no members.
 
         Args:
@@ -109,27 +125,30 @@ class Dispatcher:
         rows = np.stack([self._rows(of_type, hotkey, members, tasks) for hotkey, _ in members])
         places = np.array([self.owner[hotkey] for hotkey, _ in members])
         roles = np.array([role for _, role in members])
-        consensus: Table = np.full((len(members), network.tasks), NO_CONSENSUS, np.int64)
-        alignments: list[list[Alignment]] = [[None] * network.tasks for _ in members]
+        consensus: Table = np.full(rows.shape, NO_CONSENSUS, np.int64)
         if has_consensus and of_type.groups.rules is not None:
-            listed = roles.tolist()
+            aligned: list[list[Pair]] = [[] for _ in members]
             for task, of_task in enumerate(rows.T.tolist()):
-                key: GroupKey = tuple(zip(listed, of_task, strict=True))
+                key: GroupKey = tuple(zip(roles.tolist(), of_task, strict=True))
                 for member, (place, alignment) in enumerate(of_type.groups.of(key)):
                     consensus[member, task] = place
-                    alignments[member][task] = alignment
+                    aligned[member] += () if alignment is None else (alignment,)
+            for (hotkey, _), pairs in zip(members, aligned, strict=True):
+                if pairs:
+                    self.alignments.add((hotkey, name), number, pairs)
         caught: Table = self._caught(name, number)[places]
         is_honest = np.array([self.strategy(place).is_honest for place in places.tolist()])
         penalties: Table = np.where((rows < 0) | is_honest[:, None], NO_PENALTY, caught)
-        return Dispatch(
-            number,
-            tuple(hotkey for hotkey, _ in members),
-            places,
-            roles,
-            rows,
-            consensus,
-            penalties,
-            tuple(map(tuple, alignments)),
+        codes, numbers = np.arange(len(members)), np.arange(network.tasks)
+        return Answers(
+            Coded(np.repeat(codes, network.tasks), tuple(hotkey for hotkey, _ in members)),
+            np.repeat(places, network.tasks),
+            np.repeat(roles, network.tasks),
+            np.full(rows.size, number, np.int64),
+            np.tile(numbers, len(members)),
+            rows.reshape(-1),
+            consensus.reshape(-1),
+            penalties.reshape(-1),
         )
 
     def strategy(self, place: int) -> MinerStrategy:

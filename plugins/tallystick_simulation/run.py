@@ -15,14 +15,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
 
 from tallystick.errors import InputError
-from tallystick.formula.columns import Column, Truths
+from tallystick.formula.columns import Column
 from tallystick.numbers.nano import NANO
 from tallystick.records.messages import shown
 from tallystick.records.schema import MISSED
@@ -30,14 +29,12 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import ScoreColumns
 from tallystick_allocation.population import EMISSION, QUALITY
 from tallystick_consensus.group_record import CONSENSUS
-from tallystick_simulation.dispatch import NO_PENALTY, Dispatch, Dispatcher
+from tallystick_simulation.dispatch import NO_PENALTY, Answers, Dispatcher
 from tallystick_simulation.network import Network, NetworkRun, Participant
 from tallystick_simulation.pool import Pool
 from tallystick_simulation.switches import Switches
 from tallystick_simulation.type_run import ROLES, TypeRun, types_of
-from tallystick_state.collusion import Alignments, Owner, Pair
-from tallystick_state.epoch_columns import NOTHING_YET, EpochOutcome, Memory, close
-from tallystick_state.event import StateEvent
+from tallystick_state.epoch_columns import NOTHING_YET, EpochOutcome, close
 from tallystick_state.miners import register, retire, without_slots
 from tallystick_state.model import State
 from tallystick_state.record_columns import (
@@ -103,11 +100,10 @@ class _Loop:
         _check(self.people)
         self.rules = _rules_of(network.rules)
         self.types = types_of(network.rules, pool)
-        self.closer = _Closer(self.rules)
         self.switches = Switches.of(network.rules)
-        self.dispatcher = Dispatcher(network, self.rules, self.switches, {}, set())
+        self.dispatcher = Dispatcher(network, self.rules, self.switches)
         self.hotkeys: list[list[str]] = [[] for _ in self.people]
-        self.state = self._begin()
+        self.state, self.memory = self._begin(), NOTHING_YET
         self.first = self.state.epoch
 
     def run(self) -> NetworkRun:
@@ -119,16 +115,14 @@ class _Loop:
             self._register(index)
             row = {name: table[index] for name, table in tables.items()}
             row["tiers"][:] = row["reputations"][:] = -1
-            closed = self.closer.close(self.state, *self._epoch(index, row))
-            self.switches.close(self.rules, closed.outcome, closed.flags)
-            self.state = closed.outcome.state
+            weighed = self._closed([*self._epoch(index, row)]).weighed
             owner = self.dispatcher.owner
-            for key, weight in closed.outcome.weighed.weights.items():
+            for key, weight in weighed.weights.items():
                 if key in owner:
                     row["weights"][owner[key]] += weight
             nobody[index] = max(0, NANO - int(row["weights"].sum()))
-            if closed.outcome.weighed.refused:
-                refused[index] = closed.outcome.weighed.refused
+            if weighed.refused:
+                refused[index] = weighed.refused
             self._reputations(row["reputations"])
         return NetworkRun(
             names=tuple(person.name for person in self.people),
@@ -201,24 +195,33 @@ class _Loop:
         digits = hashlib.sha256(names.encode()).hexdigest()[:_HOTKEY]
         return f"{_FIRST if person.strategy.grinds else _OTHER}{digits}"
 
-    def _epoch(
-        self, index: int, row: Mapping[str, Column]
-    ) -> tuple[list[RecordColumns], dict[str, list[Dispatch]]]:
-        """Return the records of an epoch and the dispatches that they are of, and add up."""
-        records, every = list[RecordColumns](), dict[str, list[Dispatch]]()
-        for name, of_type in self.types.items():
-            dispatches = [
-                dispatch
-                for number in range(index * self.network.rounds, (index + 1) * self.network.rounds)
-                if (dispatch := self.dispatcher.dispatch(self.state, of_type, number)) is not None
-            ]
-            if dispatches:
-                records.append(self._records(of_type, _Answers.of(dispatches), row))
-                every[name] = dispatches
-        return records, every
+    def _epoch(self, index: int, row: Mapping[str, Column]) -> Iterator[RecordColumns]:
+        """Yield the records of an epoch by skill type, and add up."""
+        rounds = range(index * self.network.rounds, (index + 1) * self.network.rounds)
+        for of_type in self.types.values():
+            groups = (self.dispatcher.answers(self.state, of_type, number) for number in rounds)
+            answers = [of_group for of_group in groups if of_group is not None]
+            if answers:
+                yield self._records(of_type, Answers.joined(answers), row)
+
+    def _closed(self, records: Sequence[RecordColumns]) -> EpochOutcome:
+        """Close the open epoch, to whose state its rounds are pinned, and return its end."""
+        epoch = self.state.epoch
+        flags = self.dispatcher.alignments.flags(epoch, lambda _: self.rules)
+        outcome = close(
+            self.state,
+            records,
+            self.rules,
+            {epoch: self.state},
+            alone=flags,
+            memory=self.memory,
+        )
+        self.switches.close(self.rules, outcome, flags)
+        self.state, self.memory = outcome.state, outcome.memory
+        return outcome
 
     def _records(
-        self, of_type: TypeRun, answers: _Answers, row: Mapping[str, Column]
+        self, of_type: TypeRun, answers: Answers, row: Mapping[str, Column]
     ) -> RecordColumns:
         """Return the records of a type in an epoch, and add up what participants did."""
         bound, answered = of_type.bound, answers.rows >= 0
@@ -243,7 +246,7 @@ class _Loop:
         self._add_up(of_type, answers, row, values)
         return self._columns(of_type, answers, consensus, values)
 
-    def _scores(self, of_type: TypeRun, answers: _Answers) -> ScoreColumns:
+    def _scores(self, of_type: TypeRun, answers: Answers) -> ScoreColumns:
         numbers, places = np.unique(answers.numbers, return_inverse=True)
         values = {
             "role": (ROLES, answers.roles),
@@ -259,7 +262,7 @@ class _Loop:
     def _add_up(
         self,
         of_type: TypeRun,
-        answers: _Answers,
+        answers: Answers,
         row: Mapping[str, Column],
         values: Mapping[str, Numbers],
     ) -> None:
@@ -278,7 +281,7 @@ class _Loop:
         first = order[starts]
         np.add.at(row["work"], places[answered][first], costs[answered][first])
 
-    def _costs(self, of_type: TypeRun, answers: _Answers) -> Column:
+    def _costs(self, of_type: TypeRun, answers: Answers) -> Column:
         """Return the cost of each answer: of one with less accuracy as much less."""
         places = answers.places.tolist()
         strategies = {place: self.dispatcher.strategy(place) for place in {*places}}
@@ -293,7 +296,7 @@ class _Loop:
     def _columns(
         self,
         of_type: TypeRun,
-        answers: _Answers,
+        answers: Answers,
         consensus: Column,
         values: Mapping[str, Numbers],
     ) -> RecordColumns:
@@ -323,7 +326,7 @@ class _Loop:
         )
 
     def _events(
-        self, of_type: TypeRun, answers: _Answers, consensus: Column
+        self, of_type: TypeRun, answers: Answers, consensus: Column
     ) -> Coded[tuple[str, ...]]:
         """Return the events of each record, with that of its consensus."""
         codes, names = of_type.pool.events(np.maximum(answers.rows, 0))
@@ -359,135 +362,6 @@ class _Loop:
                 is_good = strategy.reputation is not None and row[place] >= strategy.reputation
                 if since >= strategy.after or is_good:
                     self.dispatcher.defected.add(place)
-
-
-@attrs.frozen
-class _ClosedEpoch:
-    """The end of an epoch.
-
-    Attributes:
-        outcome: state and weights.
-        flags: those that the engine gave for collusion.
-    """
-
-    outcome: EpochOutcome
-    flags: tuple[StateEvent, ...]
-
-
-@attrs.define(eq=False)
-class _Closer:
-    """Closes the epochs of a simulation, one after the other.
-
-    Attributes:
-        rules: of all epochs.
-    """
-
-    rules: StateRules
-    _memory: Memory = attrs.field(default=NOTHING_YET, init=False)
-    _alignments: Alignments = attrs.field(factory=Alignments, init=False)
-
-    def close(
-        self,
-        state: State,
-        records: Sequence[RecordColumns],
-        dispatches: Mapping[str, Sequence[Dispatch]],
-    ) -> _ClosedEpoch:
-        """Close the open epoch with the records of its rounds.
-
-        Args:
-            state: as the epoch began, whose rounds are pinned to it.
-            records: of the rounds, by skill type.
-            dispatches: of the rounds, by skill type.
-        """
-        for alignments in _alignments_of(dispatches):
-            self._alignments.add(*alignments)
-        flags = tuple(self._alignments.flags(state.epoch, lambda _: self.rules))
-        outcome = close(
-            state,
-            records,
-            self.rules,
-            {state.epoch: state},
-            alone=flags,
-            memory=self._memory,
-        )
-        self._memory = outcome.memory
-        return _ClosedEpoch(outcome, flags)
-
-
-def _alignments_of(
-    dispatches: Mapping[str, Sequence[Dispatch]],
-) -> Iterator[tuple[Owner, int, list[Pair]]]:
-    """Yield the alignments of each member of a group in its round."""
-    for name, of_type in dispatches.items():
-        for dispatch in of_type:
-            for hotkey, alignments in zip(dispatch.hotkeys, dispatch.alignments, strict=True):
-                pairs = [alignment for alignment in alignments if alignment is not None]
-                if pairs:
-                    yield (hotkey, name), dispatch.number, pairs
-
-
-@attrs.frozen(eq=False)
-class _Answers:
-    """The answers of dispatches of one type, a row each.
-
-    Attributes:
-        hotkeys: by which they were given.
-        places: of the participants.
-        roles: codes.
-        numbers: of the rounds.
-        tasks: numbers of the tasks in their rounds.
-        rows: of the pool; -1 for no answer.
-        consensus: places among those of the type.
-        penalties: places among the penalties; -1 for none.
-    """
-
-    hotkeys: Coded[str]
-    places: Column
-    roles: Column
-    numbers: Column
-    tasks: Column
-    rows: Column
-    consensus: Column
-    penalties: Column
-
-    @classmethod
-    def of(cls, dispatches: Sequence[Dispatch]) -> _Answers:
-        """Return the answers of some dispatches, one after the other."""
-        codes: dict[str, int] = {}
-        tasks = dispatches[0].rows.shape[1]
-        for dispatch in dispatches:
-            for hotkey in dispatch.hotkeys:
-                codes.setdefault(hotkey, len(codes))
-        members = [np.array([codes[hotkey] for hotkey in d.hotkeys]) for d in dispatches]
-
-        def of_members(columns: Sequence[Column]) -> Column:
-            return np.repeat(np.concatenate(columns), tasks)
-
-        def of_answers(tables: Sequence[Any]) -> Column:
-            return np.concatenate([table.reshape(-1) for table in tables])
-
-        count = sum(map(len, members))
-        return cls(
-            Coded(of_members(members), tuple(codes)),
-            of_members([dispatch.places for dispatch in dispatches]),
-            of_members([dispatch.roles for dispatch in dispatches]),
-            of_members([np.full(len(d.hotkeys), d.number, np.int64) for d in dispatches]),
-            np.tile(np.arange(tasks), count),
-            of_answers([dispatch.rows for dispatch in dispatches]),
-            of_answers([dispatch.consensus for dispatch in dispatches]),
-            of_answers([dispatch.penalties for dispatch in dispatches]),
-        )
-
-    def take(self, rows: Truths) -> _Answers:
-        """Return some of the answers."""
-        if rows.all():
-            return self
-        taken = {
-            field.name: getattr(self, field.name)[rows]
-            for field in attrs.fields(_Answers)
-            if field.name != "hotkeys"
-        }
-        return _Answers(hotkeys=self.hotkeys.take(rows), **taken)
 
 
 def _check(people: Sequence[Participant]) -> None:

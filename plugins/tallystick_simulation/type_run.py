@@ -1,7 +1,7 @@
 """A skill type under a rule set in simulations: scores of answers, and the consensus of groups.
 
 What the members of a group agree on depends on their answers alone, so that it is computed once for
-all runs under the rules that use one pool.
+all runs under a rule set.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _consensus_value(consensus: object) -> object:
 
 @attrs.frozen(eq=False)
 class GroupConsensuses:
-    """Consensuses of groups of answers, each computed once for all rules that compute them alike.
+    """Consensuses of groups of answers, each computed once.
 
     Attributes:
         pool: of the answers.
@@ -146,14 +146,6 @@ class GroupConsensuses:
     every: list[Components] = attrs.field(factory=lambda: [None], init=False)
     _places: dict[Components, int] = attrs.field(factory=lambda: {None: 0}, init=False)
     _groups: dict[GroupKey, list[tuple[int, Alignment]]] = attrs.field(factory=dict, init=False)
-
-    def is_of(self, rules: BoundConsensus | None, least: int) -> bool:
-        """Return whether other rules compute the same."""
-        if self.rules is None or rules is None:
-            return self.rules is rules
-        return (self.rules.registry, self.least) == (rules.registry, least) and (
-            self.rules.rules == rules.rules
-        )
 
     def of(self, key: GroupKey) -> list[tuple[int, Alignment]]:
         """Return the place of the consensus of each member of a group, and its alignment."""
@@ -247,24 +239,11 @@ def types_of(rules: BoundRules, pool: Pool) -> Mapping[str, TypeRun]:
                 bound,
                 pool.of(name),
                 RoundFacts.of(bound, pool.of(name)),
-                _groups_of(pool, name, consensus, least),
+                GroupConsensuses(pool.of(name), consensus, least),
             )
             for name, bound in sorted(rules.types.items())
         }
     return by_rules[rules]
-
-
-_groups: WeakKeyDictionary[Pool, dict[str, list[GroupConsensuses]]] = WeakKeyDictionary()
-"""The consensuses of groups of the answers of a pool, by skill type, of rules that differ."""
-
-
-def _groups_of(pool: Pool, name: str, rules: BoundConsensus | None, least: int) -> GroupConsensuses:
-    every = _groups.setdefault(pool, {}).setdefault(name, [])
-    for groups in every:
-        if groups.is_of(rules, least):
-            return groups
-    every.append(GroupConsensuses(pool.of(name), rules, least))
-    return every[-1]
 
 
 def _alignment(primaries: Fraction | None, auditors: Fraction | None) -> Alignment:
