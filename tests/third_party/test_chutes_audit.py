@@ -152,13 +152,6 @@ def test_nothing_personal_is_kept(hour: Path) -> None:
     assert made_up._PERSONAL not in audit(hour, "--json").out
 
 
-def test_a_repeated_call_counts_once_and_its_completed_row_wins(hour: Path) -> None:
-    export = module("chutes", "export").read(hour)
-    calls = [each for each in export.records if each["skill_type"] == "chutes/invocation"]
-    assert len({each["task_id"] for each in calls}) == len(calls)
-    assert all(each["submission"]["completed_us"] for each in calls)
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
@@ -190,75 +183,6 @@ def test_files_that_are_no_export_are_refused(
     assert said in message_of(found)
 
 
-@pytest.mark.parametrize(
-    ("lives", "expected"),
-    [
-        # not billed it counts from its first whole hour on, billed at once
-        ([{"activated_at": -5}], {"gpus": 25, "hours": 5}),
-        ([{"activated_at": -1, "billed": True}], {"gpus": 10, "hours": 2}),
-        ([{"activated_at": -1}], {"gpus": 5, "hours": 1}),
-        ([{"activated_at": -2.5, "deleted_at": -1.9}], None),
-        ([{"activated_at": -2.5, "deleted_at": -1.9, "billed": True}], {"gpus": 5, "hours": 1}),
-        ([{"activated_at": None}], None),
-        # of one chute twice the same; a chute whose GPUs are unknown has one
-        ([{"activated_at": -5}, {"activated_at": -5}], {"gpus": 25, "hours": 5}),
-        ([{"activated_at": -5, "chute_id": "new"}], {"gpus": 5, "hours": 5}),
-        ([{"activated_at": -5}, {"activated_at": -2, "chute_id": "new"}], {"gpus": 27, "hours": 5}),
-        # seven days, both ends included
-        ([{"activated_at": -999}], {"gpus": 845, "hours": 169}),
-        ([{"activated_at": -999, "deleted_at": -168}], {"gpus": 5, "hours": 1}),
-        ([{"activated_at": -999, "deleted_at": -169}], None),
-    ],
-)
-def test_unique_chutes_are_counted_by_their_gpus_in_the_hours_of_seven_days(
-    lives: list[dict[str, Any]], expected: dict[str, int] | None
-) -> None:
-    export, hour, now = module("chutes", "export"), 3600 * 10**6, 500_000 * 3600 * 10**6
-
-    def life(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
-        times = {
-            name: None if changes.get(name) is None else now + round(changes[name] * hour)
-            for name in ("activated_at", "deleted_at")
-        }
-        return {"miner_hotkey": "m", "chute_id": "old", "billed": False, **changes, **times}
-
-    # what is behind the last full hour does not count
-    reader = export._Reader({"m": 3}, now + hour // 2)
-    records = list(reader.chutes([life(**each) for each in lives], {"old": 5}))
-    assert [each["checks"] for each in records] == ([] if expected is None else [expected])
-    assert all(each["miner"] == {"uid": 3, "hotkey": "m"} for each in records)
-
-
-def test_a_chute_whose_gpus_are_not_known_is_as_one_that_is_not_listed(hour: Path) -> None:
-    counts = json.loads((hour / "gpu_counts.json").read_text())
-    found = []
-    for known in (counts[:-1], [*counts[:-1], counts[-1] | {"gpu_count": None}]):
-        (hour / "gpu_counts.json").write_text(json.dumps(known))
-        found.append(module("chutes", "export").read(hour).records)
-    assert found[0] == found[1]
-
-
-def test_rows_of_one_instance_are_one() -> None:
-    reader = module("chutes", "export")._Reader({"m": 3, "n": 4}, 0)
-    first = {"instance_id": "i", "chute_id": "c", "miner_hotkey": "m", "compute_multiplier": 1}
-    rows = [
-        {**first, "verified_at": "2026-05-01 10:00:00", "activated_at": "2026-05-01 10:30:00"},
-        {
-            **(first | {"miner_hotkey": "n", "compute_multiplier": 2, "billed_to": "somebody"}),
-            "verified_at": "2026-05-01 11:00:00",
-            "activated_at": "2026-05-01 11:30:00",
-            "deleted_at": "2026-05-01 12:00:00",
-            "deletion_reason": "old",
-        },
-        {**first, "miner_hotkey": "off the metagraph", "verified_at": None},
-    ]
-    for given in (rows, rows[::-1]):
-        (life,) = reader.lives(given)
-        assert (life["miner_hotkey"], life["compute_multiplier"]) == ("n", 2)
-        assert (life["billed"], life["deletion_reason"]) == (True, "old")
-        assert life["deleted_at"] - life["activated_at"] == 90 * 60 * 10**6
-
-
 def test_metrics_are_read_as_data_and_never_run() -> None:
     metrics = module("chutes", "export")._metrics
     assert metrics("{'nc': 2, 'tps': 3, 'p': None}") == {"nc": 2}
@@ -266,18 +190,3 @@ def test_metrics_are_read_as_data_and_never_run() -> None:
         assert metrics(text) is None, text
     with pytest.raises(ValueError, match="5000 characters"):
         metrics("(" * 5000)
-
-
-def test_a_format_that_nobody_offers_is_refused(hour: Path) -> None:
-    found = run("audit", "folder", hour, "--rules", RULES, "--format", "chutes/day")
-    assert found.status == 2
-    assert "expected one of chutes/hour" in message_of(found)
-    found = run("audit", "folder", hour, "--rules", RULES, "--format", "nobody/hour")
-    assert "no installed plugin offers it" in message_of(found)
-
-
-def test_the_plugin_lists_its_format() -> None:
-    assert f"exports: {FORMAT}" in run("plugins", "list").out
-    listed = {each["name"]: each for each in run("plugins", "list", "--json").json()["plugins"]}
-    assert listed["chutes"]["exports"] == [FORMAT]
-    assert "exports" not in listed["skills"]

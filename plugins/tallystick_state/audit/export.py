@@ -1,8 +1,8 @@
 """Exports: what a subnet publishes of itself, read so that its weights can be derived again.
 
 A plugin that knows the files of its subnet offers a format by an entry point of the group `GROUP`,
-called as the format is; ``tallystick audit --export`` reads a folder by it, scores its records,
-derives the weights, and holds them against those that were set.
+called as the format is; ``tallystick audit folder --format`` reads a folder by it, scores its
+records, derives the weights, and holds them against those that were set.
 """
 
 from __future__ import annotations
