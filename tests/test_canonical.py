@@ -49,10 +49,11 @@ def _double(chance: random.Random) -> float:
     ("way", "keys", "number"),
     [
         (canonical_bytes, LETTERS, _whole),
+        (canonical_bytes, LETTERS, _double),
         (plain_encoder(), "abcdefg_.", _whole),
         (canonical_doubles, LETTERS, _double),
     ],
-    ids=["values", "the plain encoder", "records"],
+    ids=["whole numbers", "doubles", "the plain encoder", "records"],
 )
 def test_bytes_are_those_of_rfc_8785(
     way: Callable[[Any], bytes], keys: str, number: Callable[[random.Random], object]
@@ -120,7 +121,7 @@ def test_texts_that_look_like_numbers_keep_their_bytes(text: str) -> None:
         assert canonical_doubles(value) == rfc8785.dumps(value)
 
 
-@pytest.mark.parametrize("value", [2**53, float("nan"), float("inf"), "\ud800"])
+@pytest.mark.parametrize("value", [2**53, -(2**53), float("nan"), float("inf"), "\ud800"])
 def test_what_has_no_canonical_form_is_refused(value: object) -> None:
     with pytest.raises(CanonicalError):
         canonical_bytes(value)

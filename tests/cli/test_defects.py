@@ -2,11 +2,10 @@
 
 import json
 import logging
-import os
 from pathlib import Path
 
 import pytest
-from cli.command import SKILLS, Finished, environment, run, start
+from cli.command import SKILLS, Finished, run
 from cli.stores import Subnet
 from examples import fast_rows
 from scoring import planted
@@ -15,7 +14,6 @@ from state.subnet import event, record
 import tallystick
 from tallystick.records.defects import internal_error
 from tallystick.records.rejects import Reject
-from tallystick.scoring.facts import extraction
 from tallystick_state import event_decoder
 
 RULES = "skills@1.0.0"
@@ -159,24 +157,6 @@ def test_explain_says_that_it_is_a_defect(records: Path, monkeypatch: pytest.Mon
     )
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("place", fast_rows(["facts", "candidates"], 1))
-def test_a_back_test_goes_on_without_the_record(
-    records: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
-) -> None:
-    owner, attribute, spoilt_by = {**planted.PLANTS, **planted.OF_BACKTEST}[place]
-    monkeypatch.setattr(owner, attribute, spoilt_by(getattr(owner, attribute)))
-    extraction._compiled.cache_clear()
-    found = run(
-        *("backtest", records, "--rules", RULES, "--rules", "skills@1.1.0", "--json"),
-        *("-o", tmp_path / "report"),
-    )
-    extraction._compiled.cache_clear()
-    assert found.status == 3, found.err
-    assert found.json()["rejects"] == {"internal-error": 1}
-    assert sum(found.json()["records"].values()) == 6
-
-
 @pytest.mark.parametrize("place", fast_rows(["columns", "candidates", "replay"], 2))
 def test_a_back_test_with_epochs_goes_on_without_the_record(
     records: Path,
@@ -211,23 +191,6 @@ def test_a_back_test_with_epochs_goes_on_without_the_record(
     assert states(records, {"internal-error": 1}) == without_it
     (told,) = caplog.records
     assert told.getMessage().startswith(f"{records}:{BAD}: found")
-
-
-@pytest.mark.nightly
-def test_workers_isolate_it_as_one_process_does(records: Path, tmp_path: Path) -> None:
-    # every process that starts imports it
-    (tmp_path / "sitecustomize.py").write_text(
-        "from scoring import planted\nplanted.plant('columns')\n"
-    )
-    others = expected(records, tmp_path)
-    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])
-    results = tmp_path / "results.jsonl"
-    found = start(
-        *("score", records, "--rules", RULES, "-o", results, "--workers", "2"),
-        env=environment(PYTHONPATH=path),
-    )
-    check_run(found, results, others)
-    assert found.err.count("report the line and scoring.planted:") == 1
 
 
 def test_what_is_no_defect_of_a_record_is_not_swallowed() -> None:

@@ -44,20 +44,18 @@ CARRY = f"carry{HOSTILE}"
 SIGNED = f"signed{HOSTILE}.json"
 TRUSTING = f"trusting{HOSTILE}.db"
 SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
-GIVEN = (
-    *("records", "state", "round", "late", "miners", "net", "malformed", "validators", "groups"),
-)
+GIVEN = (*("records", "state", "round", "late", "miners", "net", "validators", "groups"),)
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
 ROW = ("--epoch", "0", "--step", "reputations", "--row-key", json.dumps([HOTKEYS[0], RAG]))
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
+    # every error is written by one function: a few are tried
     (("demo",), 0),
     (("rules", "list"), 0),
     (("rules", "show", RULES), 0),
     (("rules", "check", RULES), 0),
     (("rules", "check", BROKEN), 1),
     (("rules", "digest", RULES), 0),
-    (("rules", "digest", BROKEN), 2),
     (("rules", "digest", HOSTILE), 2),
     (("rules", "diff", "workflow@1.1.0", RULES), 0),
     (("rules", "diff", "workflow@1.1.0", RULES, "--markdown"), 0),
@@ -69,29 +67,21 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "lint", BROKEN, "--sarif"), 1),
     (("rules", "paths", RULES), 0),
     (("rules", "paths", RULES, HOSTILE), 2),
-    (("rules", "paths", BROKEN), 2),
     (("rules", "set", RULES, "axes.cost.gate=0.6", "-o", f"new{HOSTILE}.toml"), 0),
-    (("rules", "set", RULES, f"{HOSTILE}=1", "-o", "new.toml"), 2),
     (("rules", "prove", RULES, "--property", "composite-monotone"), 0),
     (("rules", "prove", RULES, "--property", "composite-monotone", "--markdown"), 0),
-    (("rules", "prove", RULES, "--property", HOSTILE), 2),
     (("rules", "gate", HOSTILE), 2),
     (("simulate", RULES, "--strategy", HOSTILE, "-o", "simulated"), 2),
     (("lock", "--rules", RULES, "-o", f"lock{HOSTILE}"), 0),
     (("lock", "--check", f"lock{HOSTILE}"), 0),
-    (("lock", "--check", BROKEN), 2),
     (("lock", "--rules", RULES, "--self-test"), 1),
     (("plugins", "list"), 0),
     (("plugins", "new", "acme", "-o", f"acme{HOSTILE}"), 0),
-    (("plugins", "new", HOSTILE), 2),
     (("plugins", "check", HOSTILE), 2),
     (("records", "generate", "--seed", "1", "--count", "2", "-o", f"made{HOSTILE}"), 0),
-    (("records", "generate", "--seed", "1", "--types", HOSTILE, "-o", "x.jsonl"), 2),
     (("score", RECORDS, "--rules", "skills@1.1.0", "-o", f"r{HOSTILE}.jsonl"), 1),
     (("audit", "records", RECORDS, "--rules", "skills@1.1.0", "--results", THEIRS), 1),
-    (("audit", "records", RECORDS, "--rules", "skills@1.1.0", "--results", BROKEN), 2),
     (("consensus", SAID, "--rules", "skills@1.1.0", "-o", f"said{HOSTILE}.jsonl"), 1),
-    (("consensus", HOSTILE, "--rules", "skills@1.1.0", "-o", "said.jsonl"), 2),
     (("explain", RECORDS, "--rules", "skills@1.1.0"), 0),
     (("explain", RECORDS, "--rules", "skills@1.1.0", "--line", "3"), 1),
     (("facts", RECORDS, "-o", FACTS), 1),
@@ -102,7 +92,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
         ),
         0,
     ),
-    (("backtest", FACTS, "--rules", "skills@1.0.0", "--validators", TRUST, "-o", "other"), 2),
     (("backtest", HOSTILE, "--rules", "skills@1.0.0", "-o", "other"), 2),
     (("state", "init", "--rules", "skills@1.1.0", *STATE), 0),
     *(
@@ -115,8 +104,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("events", "import", f"round{HOSTILE}", *STATE), 0),
     (("events", "import", RECORDS, *STATE), 1),
     (("groups", "select", RAG, "--round", "1", "--seed", HOSTILE, *STATE), 0),
-    (("groups", "select", HOSTILE, "--round", "1", "--seed", "a", *STATE), 2),
-    (("chain", "network", f"network{HOSTILE}.toml"), 2),
     (("chain", "network", f"good{HOSTILE}.toml"), 0),
     (("chain", "snapshot", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", "-o", "s"), 2),
     (
@@ -126,7 +113,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
         ),
         2,
     ),
-    (("miner", "sync", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", *STATE), 2),
     (("miner", "clear", HOSTILE, *STATE), 0),
     (("epoch", "close", "--epoch", "0", *STATE), 0),
     (("round", "list", *STATE), 0),
@@ -141,9 +127,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "board", PYTHON, *STATE), 0),
     (("state", "adopt", "skills@1.2.0", "--at-epoch", "9", *STATE), 0),
     (("state", "adopt", "--pool", f"{HOSTILE}=1", "--at-epoch", "9", *STATE), 2),
-    (("state", "adopt", "--pool", "a=1", "--idle", HOSTILE, "--at-epoch", "9", *STATE), 2),
     (("state", "rules", *STATE), 0),
-    (("state", "withdraw", "--line", HOSTILE, *STATE), 2),
     (("state", "withdraw", *STATE), 0),
     (("state", "export", f"state{HOSTILE}.jsonl", *STATE), 0),
     (("state", "import", f"state{HOSTILE}.jsonl", "--state", f"other{HOSTILE}.db"), 0),
@@ -161,21 +145,18 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("events", "import", f"late{HOSTILE}", *NAMED), 0),
     (("quarantine", "list", *NAMED), 0),
     (("quarantine", "list", "--validator", HOSTILE, *NAMED), 0),
-    (("quarantine", "list", "--reason", HOSTILE, *NAMED), 2),
     (("quarantine", "accept", "--round", "0", *NAMED), 0),
     (("quarantine", "drop", "--validator", HOSTILE, *NAMED), 0),
     (("state", "info", *NAMED), 0),
     (("keys", "new", KEY, "--no-password"), 0),
     (("keys", "new", KEY, "--no-password"), 2),
     (("keys", "show", KEY), 0),
-    (("keys", "show", HOSTILE), 2),
     (("sign", "rule-set", RULES, "--key", KEY, "-o", SIGNED), 0),
     (("sign", "receipt", f"r{HOSTILE}.jsonl.receipt.json", "--key", KEY, "-o", SIGNED), 0),
     (("sign", "trust", TRUST, "--key", KEY, "-o", SIGNED), 0),
     (("sign", "join", STATEMENT, TRUST, "-o", SIGNED), 1),
     (("sign", "join", STATEMENT, STATEMENT, "-o", SIGNED), 0),
     (("sign", "adoption", "skills@1.2.0", "--at-epoch", "2", *SIGNING), 0),
-    (("sign", "adoption", RULES, "--at-epoch", "2", *SIGNING), 2),
     (("sign", "withdrawal", *SIGNING), 2),
     (
         (
@@ -192,49 +173,34 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "events", RECORDS, "--validator", HOSTILE, *SIGNING), 1),
     (("trust", "new", f"new{HOSTILE}", "--after", TRUST, "--network", HOSTILE), 1),
     (("trust", "new", f"new{HOSTILE}", "--after", TRUST, "--validator", HOSTILE), 0),
-    (("trust", "new", f"new{HOSTILE}", "--after", TRUST, "--signer", f"{HOSTILE}={HOSTILE}"), 2),
     (("trust", "check", TRUST), 0),
     (("trust", "check", TRUST, TRUST), 1),
     (("trust", "check", STATEMENT), 1),
     (("trust", "rotate", TRUST, *NAMED), 0),
     (("trust", "rotate", TRUST, "--signed", SIGNED, *NAMED), 1),
     (("events", "import", f"late{HOSTILE}", "--signed", SIGNED, *NAMED), 1),
-    (("events", "import", f"late{HOSTILE}", "--signed", HOSTILE, *NAMED), 2),
     (("state", "info", *NAMED), 0),
     (("verify", SIGNED), 1),
     (("verify", SIGNED, "--trust", TRUST), 1),
-    (("verify", SIGNED, "--key", HOSTILE), 2),
-    (("verify", TRUST), 2),
     (("state", "checkpoint", "--origin", HOSTILE, *STATE), 1),
     (("state", "checkpoint", "-o", f"checkpoint{HOSTILE}", *STATE), 0),
     (("state", "verify", "--checkpoint", f"checkpoint{HOSTILE}", *STATE), 0),
     (("state", "verify", "--checkpoint", TRUST, *STATE), 1),
     (("state", "proof", *ROW, "-o", f"proof{HOSTILE}", *STATE), 0),
-    (("state", "proof", *ROW[:-1], HOSTILE, "-o", f"proof{HOSTILE}", *STATE), 2),
     (("verify", f"proof{HOSTILE}"), 1),
     (("epoch", "close", "--epoch", "0", *NAMED), 0),
     (("audit", "states", NAMED[1], STATE[1]), 1),
     (("audit", "folder", HOSTILE, "--rules", "skills@1.1.0", "--format", HOSTILE), 2),
-    (("audit", "states", HOSTILE, STATE[1]), 2),
-    (("state", "init", "--rules", "skills@1.2.0", "--carry", CARRY, "--state", HOSTILE), 2),
-    (("state", "init", "--rules", "skills@1.2.0", "--carry", HOSTILE, "--state", HOSTILE), 2),
-    (("state", "init", "--rules", RULES, "--network", HOSTILE, "--state", HOSTILE), 2),
     (("new", "validator", HOSTILE, "--netuid", "7", "--rules", RULES), 2),
     (("new", "validator", f"v{HOSTILE}", "--rules", "reward@1.0.0", "--network", HOSTILE), 2),
     (("state", "prune", "--before-epoch", "1", *STATE), 2),
     (("allocate", TABLE, "--rules", RULES, "-o", f"w{HOSTILE}", "--explain", HOTKEYS[0]), 0),
-    (("allocate", TABLE, "--rules", RULES, "-o", "w.json", "--explain", f"{HOSTILE}?"), 2),
-    (("allocate", RECORDS, "--rules", RULES, "-o", "w.json"), 2),
-    (("allocate", TABLE, "--rules", RULES, "--round", TRUST, "-o", "w.json"), 2),
     (("allocate", TABLE, "--rules", RULES, "--carry", f"w{HOSTILE}", "-o", "w.json"), 0),
-    (("allocate", TABLE, "--rules", RULES, "--round", THEIRS, "-o", "w.json"), 2),
     (("weights", *STATE), 0),
     (("weights", f"--{HOSTILE}", *STATE), 2),
-    (("weights", HOSTILE, *STATE), 2),
     (("yuma", NET), 0),
     (("yuma", NET, "--check"), 1),
     (("yuma", TRUST), 2),
-    (("yuma", f"malformed{HOSTILE}.json"), 2),
 )
 
 
@@ -298,8 +264,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     carried = {"format": 1, "miners": {HOSTILE: {"types": [HOSTILE]}}}
     Path(CARRY).write_text(json.dumps(carried))
     Path(NET).write_text(json.dumps({"format": "yuma-vectors/1", "cases": [named]}))
-    malformed = {"name": HOSTILE, "steps": [{"input": given | {HOSTILE: HOSTILE}}]}
-    Path(f"malformed{HOSTILE}.json").write_text(json.dumps(malformed))
     Path(TRUST).write_text(toml(tables(events=[HOSTILE])))
     Ledger.create(TRUSTING, "skills@1.1.0", trust=TRUST).close()
     foreign = Statement(HOSTILE, {HOSTILE: HOSTILE}, (Subject(HOSTILE, {HOSTILE: HOSTILE}),))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import HEAVY, SKILLS, environment, message_of, run, walk
-from installed import beside, install, look_again, without
+from installed import beside, install, without
 
 from tallystick.cli.command import first_example, first_sentence
 from tallystick.cli.main import cli
@@ -149,14 +149,6 @@ def test_the_log_of_a_stranger_is_below_that_of_the_engine() -> None:
     events = map(json.loads, run("hail", "--log-json").err.splitlines())
     (event,) = (each for each in events if each["event"] == "greeted")
     assert event["logger"] == "tallystick.acme_hail"
-
-
-def test_the_log_of_a_state_has_the_name_that_it_had(tmp_path: Path) -> None:
-    where = str(tmp_path / "state.db")
-    run("state", "init", "--state", where, "--rules", "skills@1.1.0")
-    found = run("state", "info", "--state", where, "--log-json")
-    events = {each["event"]: each["logger"] for each in map(json.loads, found.err.splitlines())}
-    assert events["opened a state"] == "tallystick.state.ledger"
 
 
 @pytest.mark.process
@@ -299,17 +291,6 @@ def test_of_two_strangers_with_one_command_neither_is_used(tmp_path: Path) -> No
         assert run("rules", "greet").out == "hail\n"
         refused = run("plugins", "list", "--json").json()["refused"]
     assert [each["name"] for each in refused] == ["acme", "zen"]
-
-
-@of_acme(RAISES)
-def test_a_stranger_that_the_environment_leaves_out_is_not_imported(
-    offered: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert offered
-    for allowed, said in (("levitation", "No such command 'hail'."), ("acme", "no battery")):
-        monkeypatch.setenv("TALLYSTICK_PLUGINS", allowed)
-        look_again()
-        assert said in run("hail").err
 
 
 OPTION = """

@@ -4,16 +4,16 @@ import contextlib
 import hashlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.command import COMMAND, SKILLS, message_of, run
+from cli.command import SKILLS, message_of, run
 from examples import fast_rows
 from generators import SKILL_TYPES, lines
+from memory import peak
 from room import room
 
 from tallystick.io import inputs
@@ -187,60 +187,6 @@ def test_a_run_that_outlives_its_terminal_is_not_ended_with_it(tmp_path: Path) -
     assert names(tmp_path) == files(output) | {"pipe.jsonl"}
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(signal.SIGINT, marks=pytest.mark.process),
-        pytest.param(signal.SIGKILL, marks=pytest.mark.nightly),
-    ],
-)
-def test_a_process_that_is_ended_leaves_nothing_under_the_final_names(
-    number: signal.Signals, tmp_path: Path
-) -> None:
-    pipe, output = tmp_path / "pipe.jsonl", tmp_path / "out.jsonl"
-    os.mkfifo(pipe)
-    command = [*COMMAND, "score", pipe, *RULES, "-o", output]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as scoring:
-        with contextlib.suppress(BrokenPipeError), pipe.open("wb", buffering=0) as records:
-            for _ in range(12):
-                records.write(BLOCK)
-            scoring.send_signal(number)
-            # a signal between two reads is seen after the next one
-            records.write(BLOCK)
-        _, err = scoring.communicate()
-    assert scoring.returncode == (130 if number == signal.SIGINT else -number)
-    assert b"Traceback" not in err
-    assert not names(tmp_path) & files(output)
-    if number == signal.SIGINT:
-        assert names(tmp_path) == {"pipe.jsonl"}
-    assert run("score", SKILLS, *RULES, "-o", output).status == 0
-
-
-#: Runs the command and tells its own peak: what a process is told of a child of its own may be the
-#: peak of the parent that the child was before it became the command.
-MEASURED = """
-import sys
-from tallystick.cli.main import main
-try:
-    main()
-finally:
-    status = open("/proc/self/status", encoding="ascii").read()
-    print(status.partition("VmHWM:")[2].split()[0], file=sys.stderr)
-"""
-
-
-def peak(source: Path, output: Path, status: int = 0) -> int:
-    """The most memory that scoring a file takes, in bytes."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, "score", source, *RULES, "-o", output],
-        check=False,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    assert done.returncode == status, done.stderr
-    return int(done.stderr.split()[-1]) * 1024
-
-
 def grown(path: Path, size: int) -> Path:
     with path.open("wb") as file:
         while file.tell() < size:
@@ -251,10 +197,10 @@ def grown(path: Path, size: int) -> Path:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["jsonl", "parquet"])
 def test_memory_does_not_grow_with_the_file(name: str, tmp_path: Path) -> None:
-    output = tmp_path / f"out.{name}"
+    source, output = tmp_path / "records.jsonl", tmp_path / f"out.{name}"
     # so many that a row group of the results is full in either
-    usual = peak(grown(tmp_path / "records.jsonl", 120_000_000), output)
-    large = peak(grown(tmp_path / "records.jsonl", 300_000_000), output)
+    usual = peak("score", grown(source, 120_000_000), *RULES, "-o", output)
+    large = peak("score", grown(source, 300_000_000), *RULES, "-o", output)
     assert large - usual < 60_000_000, "a third of what the file grew by"
 
 
@@ -262,7 +208,8 @@ def test_memory_does_not_grow_with_the_file(name: str, tmp_path: Path) -> None:
 def test_a_file_of_short_lines_takes_no_more_memory(tmp_path: Path) -> None:
     source = tmp_path / "records.jsonl"
     source.write_bytes(b"\n" * (1 << 21))
-    assert peak(source, tmp_path / "out.jsonl", status=1) < 300_000_000
+    score = ("score", source, *RULES, "-o", tmp_path / "out.jsonl")
+    assert peak(*score, status=1) < 300_000_000
 
 
 @pytest.mark.parametrize("more", [(), ("--format", "csv")])

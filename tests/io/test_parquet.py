@@ -83,16 +83,6 @@ def test_what_is_no_parquet_is_told_with_its_name(tmp_path: Path, data: bytes) -
         rows_of(path)
 
 
-@pytest.mark.nightly
-def test_a_file_that_was_cut_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.parquet", pa.table({"n": range(500)}))
-    whole = path.read_bytes()
-    for size in range(0, len(whole), len(whole) // 40):
-        path.write_bytes(whole[:size])
-        with pytest.raises(InputError, match="cannot be read as Parquet"):
-            rows_of(path)
-
-
 def test_a_row_group_that_is_too_large_by_the_footer_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,54 +42,6 @@ code.content = remembered
 """
 
 
-CHANGES = {
-    "an engine module": (
-        ("engine/tallystick/numbers/nano.py", '"""', '"""\n# a comment\n'),
-        "the file tallystick/numbers/nano.py",
-        ["every formula, requirement, schema and rule set means what is locked"],
-    ),
-    "a formula": (
-        (
-            "plugins/tallystick_skills/axes.py",
-            "p.too_strict * distance / 2",
-            "p.too_strict * distance / 3",
-        ),
-        "the file tallystick_skills/axes.py",
-        ["the formula skills/detection@2", "the meaning of the rule set skills@1.1.0"],
-    ),
-    "a schema": (
-        ("schemas/record-1.schema.json", '"maxLength": 4096', '"maxLength": 4095'),
-        "the file tallystick/_data/schemas/record-1.schema.json",
-        ["the schema of agent_composition"],
-    ),
-    "a rule that ships": (
-        ("rules/skills/1.1.0.toml", "0.35", "0.36"),
-        "the file tallystick/_data/rules/skills/1.1.0.toml",
-        ["the meaning of the rule set skills@1.1.0"],
-    ),
-    "a rule in a file": (
-        ("mine.toml", "[rule_set]", "[rule_set]\n# a comment"),
-        "the rule set workflow@1.1.0 in mine.toml",
-        ["every formula, requirement, schema and rule set means what is locked"],
-    ),
-}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_byte_is_refused_by_name(tree: Tree, name: str) -> None:
-    change, named, means = CHANGES[name]
-    tree.replace(*change)
-    done = tree.do("lock", "--check", "--json")
-    told = json.loads(done.stdout)
-    assert done.returncode == 1
-    assert (told["error"], told["code"]) == ("LockError", "lock-differs")
-    assert [each["what"] for each in told["differences"]] == [named]
-    for each in means:
-        assert any(line.startswith(each) for line in told["meaning"]), told["meaning"]
-    assert named in done.stderr
-
-
 def installed(path: Path) -> str:
     """The path in an installation of a file of the tree."""
     first, *rest = path.parts

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import py_compile
 import shutil
 import subprocess
 import sys
@@ -208,21 +207,6 @@ def test_a_shadow_is_refused_by_each_command_that_is_held(tree: Tree) -> None:
 
 
 @pytest.mark.nightly
-def test_bytecode_without_its_source_is_refused_where_a_receipt_is_written(tree: Tree) -> None:
-    source = tree.root / "engine" / "tallystick" / "numbers" / "nano.py"
-    bytecode = source.with_suffix(".pyc")
-    py_compile.compile(str(source), cfile=str(bytecode))
-    data, compiled = source.read_bytes(), bytecode.read_bytes()
-    bytecode.unlink()
-    tree.write("engine/tallystick/numbers/nano.pyc", compiled)
-    tree.write("engine/tallystick/numbers/nano.py", data)  # to be put back
-    source.unlink()
-    done = tree.do(*SCORE[:-1])
-    assert done.returncode == 2
-    assert f"{bytecode}: found a file that is imported in the place of {source}" in done.stderr
-
-
-@pytest.mark.nightly
 def test_a_package_of_the_project_from_elsewhere_is_refused(tree: Tree, tmp_path: Path) -> None:
     shutil.copytree(tree.root / "plugins" / "tallystick_skills", tmp_path / "tallystick_skills")
     program = _DIFFERENCES.format(paths=[str(tmp_path), *tree.paths], root=str(tree.root))
@@ -230,42 +214,3 @@ def test_a_package_of_the_project_from_elsewhere_is_refused(tree: Tree, tmp_path
     beside = tree.root / "plugins" / "tallystick_skills" / "__init__.py"
     what = f"the file {beside}: found {tmp_path}/tallystick_skills/__init__.py"
     assert done.stdout == f"{what}, which is imported in its place, locked the file itself"
-
-
-@pytest.fixture
-def state(tree: Tree) -> Path:
-    """A state in the tree, with a miner."""
-    path = tree.root / "state.db"
-    if not path.exists():
-        assert (
-            tree.do("state", "init", "--rules", "skills@1.1.0", "--state", str(path)).returncode
-            == 0
-        )
-    return path
-
-
-HELD = {
-    "scores": SCORE,
-    "writes a state": ("epoch", "close", "--epoch", "0", "--state", "state.db", "--locked"),
-    "scores by a state": (*SCORE[:2], "--state", "state.db", *SCORE[4:]),
-}
-COMMENTS = {
-    "plugins/tallystick_governance/backtest/plots.py": False,
-    "plugins/tallystick_state/audit/states_audit.py": False,
-    "engine/tallystick/numbers/nano.py": True,
-    "plugins/tallystick_state/epoch.py": True,
-    "plugins/tallystick_allocation/allocate.py": True,
-}
-"""Whether a comment is refused, by its file."""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", COMMENTS)
-@pytest.mark.usefixtures("state")
-def test_a_comment_is_refused_where_it_could_concern_a_result(tree: Tree, name: str) -> None:
-    tree.comment(name)
-    for kind, command in HELD.items():
-        done = tree.do(*command)
-        assert (kind, done.returncode) == (kind, int(COMMENTS[name])), done.stderr
-        if COMMENTS[name]:
-            assert f"/{Path(name).name}: found sha256:" in done.stderr

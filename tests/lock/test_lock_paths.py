@@ -121,9 +121,8 @@ def test_a_rule_set_that_was_changed_still_says_how(mine: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("count", [50, pytest.param(10_000, marks=pytest.mark.nightly)])
-def test_no_path_of_a_lock_is_read_outside_of_its_folder(mine: Path, count: int) -> None:
-    random, folder = Random(count), mine.parent
+def test_no_path_of_a_lock_is_read_outside_of_its_folder(mine: Path) -> None:
+    random, folder = Random(7), mine.parent
     _link_out(folder / "out")
     (folder / "above").symlink_to("..")
     (folder / "self").symlink_to(".")
@@ -134,7 +133,7 @@ def test_no_path_of_a_lock_is_read_outside_of_its_folder(mine: Path, count: int)
     names = ("a", "self", "above", "out", "..", ".", "", "locks", "secret", "mine.toml", "pipe")
     lock = read(folder / "my.lock")
     outcomes = set[str]()
-    for _ in range(count):
+    for _ in range(10_000):
         path = "/".join(random.choices((*names, "text.toml", "absent"), k=random.randint(1, 5)))
         real = Path(os.path.realpath(folder / path)) if path else folder
         rules = attrs.evolve(lock.rule_sets[REFERENCE], path=path)

@@ -52,15 +52,6 @@ class Tree:
             text=True,
         )
 
-    def replace(self, name: str, old: str, new: str) -> None:
-        text = (self.root / name).read_text(encoding="utf-8")
-        assert text.count(old) >= 1
-        self.write(name, text.replace(old, new, 1).encode())
-
-    def comment(self, name: str) -> None:
-        """Add a comment to a source."""
-        self.write(name, (self.root / name).read_bytes() + b"# a comment\n")
-
     def write(self, name: str, data: bytes) -> None:
         """Write a file, which is put back as it was, or removed."""
         path = self.root / name

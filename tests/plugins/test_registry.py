@@ -14,7 +14,6 @@ from tallystick.plugins.author import (
     Requirement,
     SkillType,
     axis,
-    hookimpl,
     integer,
     require,
 )
@@ -80,12 +79,6 @@ def test_what_a_plugin_offers_is_found_by_name(good: EntryPoint) -> None:
     assert list(found.skill_types) == ["acme"]
     assert list(found.requirements) == ["acme/positive"]
     assert found.rule_set_folders == {"acme": (Path("rules"),)}
-
-
-def test_a_plugin_may_offer_nothing(monkeypatch: Patch) -> None:
-    found = registry([entry("empty", module("acme_empty", monkeypatch))])
-    assert (list(found.plugins), found.refused) == (["empty"], {})
-    assert found.plugins["empty"].distribution == ""
 
 
 def test_a_module_that_is_not_installed_is_used_by_the_name_that_it_is_given(
@@ -282,18 +275,6 @@ def test_a_hook_that_fails_or_answers_something_else_is_refused(
     found = registry([good, entry("bad", module("acme_bad", monkeypatch, **{hook: answer}))])
     assert reason in refusal(found, "bad")
     assert list(found.plugins) == ["acme"]
-
-
-def test_each_hook_is_called_once(monkeypatch: Patch) -> None:
-    calls: list[str] = []
-
-    @hookimpl
-    def tallystick_formulas() -> list[Formula]:
-        calls.append("formulas")
-        return []
-
-    registry([entry("once", module("acme_once", monkeypatch, formulas=tallystick_formulas))])
-    assert calls == ["formulas"]
 
 
 def test_only_the_plugins_that_are_allowed_are_imported(

@@ -75,12 +75,6 @@ def test_a_pin_that_the_file_does_not_meet_is_refused(own: Registry) -> None:
     assert before.digest in problem.evidence["expected"]
 
 
-def test_a_pin_ignores_comments(own: Registry) -> None:
-    before = load("skills@1.0.0", own)
-    edit(before.path, "beta = 0.5", "beta = 0.50 # the same")
-    assert load(f"skills@1.0.0@{before.digest}", own).rule_set == before.rule_set
-
-
 def test_an_unknown_name_is_refused_with_the_nearest_and_the_refused_plugins(
     registry: Registry,
 ) -> None:

@@ -9,8 +9,7 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.errors import RuleSetError
-from tallystick.rules.toml import DEEPEST, Document, parse
+from tallystick.rules.toml import Document, parse
 
 Value = Any  # of a document
 
@@ -80,16 +79,6 @@ def test_what_is_missing_stands_on_the_line_of_what_encloses_it(
 
 def test_a_table_that_is_opened_after_its_children_stands_on_its_own_header() -> None:
     assert scan("[a.b]\nx = 1\n[a]\ny = 1\n").line(("a",)) == 3
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["x = 1\ny = " + "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "\n[a]\n" + "b." * DEEPEST + "c=1"],
-)
-def test_nesting_that_no_rule_set_has_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(RuleSetError) as caught:
-        scan(text)
-    assert caught.value.problems[0].line == text.rstrip().count("\n") + 1
 
 
 # documents of every shape; each key is used once, so the text itself tells where it stands

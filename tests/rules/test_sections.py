@@ -18,7 +18,7 @@ import pytest
 
 from tallystick.errors import PluginError, RuleSetError
 from tallystick.plugins.code import Code
-from tallystick.plugins.entries import ALLOWED, RefusedPluginError
+from tallystick.plugins.entries import RefusedPluginError
 from tallystick.plugins.registry import Registry, installed, installed_plugins
 from tallystick.rules.compatibility import gone
 from tallystick.rules.digest import canonical_form, used_formulas, used_plugins
@@ -28,7 +28,6 @@ from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
 from tallystick.rules.model import SectionKind
 from tallystick.rules.reading import LoadedRuleSet, read
 from tallystick.rules.section import Section, installed_sections
-from tallystick.rules.settable import settable_paths
 
 TEXT = """
 [rule_set]
@@ -278,14 +277,6 @@ def test_what_is_wrong_in_a_section_is_told_with_its_line(
     assert line.startswith(("[reviews]", "share", "class", "clas", "steps"))
 
 
-def test_the_values_of_a_section_can_be_set(reading: Reading, registry: Registry) -> None:
-    paths = {
-        each.path: each for each in settable_paths(reading(TEXT + REVIEWS, registry), registry)
-    }
-    assert paths["reviews.share"].range == "0 to 1"
-    assert paths["reviews.class"].choices == ("strict", "lenient")
-
-
 def test_a_name_that_is_gone_from_a_section_is_told(reading: Reading, registry: Registry) -> None:
     old = reading(TEXT + REVIEWS, registry).rule_set
     new = reading(TEXT + REVIEWS.replace("gold", "silver"), registry).rule_set
@@ -414,26 +405,6 @@ def test_an_installed_section_is_used_by_the_rule_sets_that_have_it(
     assert Code.of(loaded.registry, loaded.rule_set.sections).sections["reviews"] is not None
 
 
-def test_more_plugins_beside_those_in_use_change_no_digest(
-    reading: Reading, install: Install
-) -> None:
-    install()
-    text = TEXT + "\n[reviews]\nshare = 3\n"
-    digest = reading(text).digest
-    install("zeta", "zigzags", MODULE.replace('"reviews", R', '"zigzags", R'))
-    assert reading(text).digest == digest
-
-
-def test_a_section_that_two_offer_is_refused(reading: Reading, install: Install) -> None:
-    install("acme")
-    install("bolt")
-    found = problems(lambda: reading(TEXT + "\n[reviews]\nshare = 3\n"))
-    assert len(found) == 1
-    assert "the plugin of [reviews] is refused: the distributions 'acme' and 'bolt'" in found[0]
-    assert list(installed_sections().loaded()[1]) == ["reviews"]
-    assert reading(TEXT).rule_set.sections == {}
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -456,20 +427,6 @@ def test_a_section_that_is_refused_is_told_with_the_reason(
     assert reason in found[0]
     assert reason in installed_sections().loaded()[1]["reviews"]
     assert reading(TEXT).rule_set.sections == {}
-
-
-def test_a_section_that_the_environment_does_not_allow_is_told(
-    reading: Reading, install: Install, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install()
-    text = TEXT + "\n[reviews]\nshare = 3\n"
-    monkeypatch.setenv(ALLOWED, "other")
-    sites.look_again()
-    (found,) = problems(lambda: reading(text))
-    assert f"is refused: {ALLOWED} does not name it" in found
-    monkeypatch.setenv(ALLOWED, "acme")
-    sites.look_again()
-    assert list(reading(text).rule_set.sections) == ["reviews"]
 
 
 @pytest.mark.parametrize("name", ["consensus", "axes"])

@@ -1,4 +1,4 @@
-"""Failures that are planted into the engine; a worker process can import them too."""
+"""Failures that are planted into the engine."""
 
 import functools
 from collections.abc import Callable
@@ -91,9 +91,3 @@ OF_BACKTEST = {
     "replay": (replay._EpochReplay, "_scored", failing_replay),
 }
 """Where else a back-test can fail."""
-
-
-def plant(name: str) -> None:
-    """Plant a failure for as long as the process lives."""
-    owner, attribute, spoilt = PLANTS[name]
-    setattr(owner, attribute, spoilt(getattr(owner, attribute)))

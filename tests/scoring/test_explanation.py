@@ -47,16 +47,6 @@ def test_every_step_ends_in_the_published_value(
         assert explanation.emission.value == result.emission
 
 
-@pytest.mark.parametrize("line", EXAMPLES)
-def test_the_explanation_is_json_and_text(scorers: Scorers, line: bytes) -> None:
-    explanation = explained(scorers, line, "1.0.0")
-    plain = json.loads(json.dumps(explanation.to_dict()))
-    assert plain["result"] == explanation.result.to_dict()
-    text = "\n".join(lines_of(explanation))
-    assert explanation.digest in text
-    assert all(step.formula in text for step in explanation.axes)
-
-
 def test_random_records_explain_what_they_score(scorers: Scorers) -> None:
     for line in lines(17, 60):
         kind = "workflow" if json.loads(line)["skill_type"] == "workflow" else "skills"

@@ -103,12 +103,6 @@ def test_a_folder_in_a_folder_is_refused(scorers: Scorers, folder: Path, tmp_pat
         scorers["skills@1.0.0"].score_file(folder, tmp_path / "out.jsonl")
 
 
-def test_an_empty_folder_is_refused(scorers: Scorers, tmp_path: Path) -> None:
-    (tmp_path / "history").mkdir()
-    with pytest.raises(InputError, match=r"history: the folder is empty"):
-        scorers["skills@1.0.0"].score_file(tmp_path / "history", tmp_path / "out.jsonl")
-
-
 @pytest.mark.parametrize(("name", "content"), [("d.jsonl", b""), ("d.parquet", b"PAR1")])
 def test_a_bad_file_of_a_folder_is_named(
     scorers: Scorers, folder: Path, tmp_path: Path, name: str, content: bytes

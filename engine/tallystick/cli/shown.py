@@ -1,8 +1,8 @@
 """Writers of the standard streams: the one place that writes text to them.
 
 What is shown may hold text of strangers. It is made printable here, so that no command can forget
-to; tests/project/test_sinks.py holds that no other module writes to a stream. Only data that was
-asked for on the standard output, such as results, goes past, as bytes (`tallystick.io.streams`).
+to; the linter refuses another module that writes to a stream. Only data that was asked for on the
+standard output, such as results, goes past, as bytes (`tallystick.io.streams`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import attrs
 import pytest
-from cli.command import SKILLS, message_of, run
 from scoring.executors.authority import make_certificates, of_client, tls_of
 from scoring.executors.dask_cluster import DaskCluster
 from scoring.executors.jobs import JOBS, Inputs, files_of
@@ -150,20 +149,6 @@ def test_local_workers_end_with_a_run_that_its_caller_stops(inputs: Inputs, tmp_
     assert active_children() == []
 
 
-def test_few_tasks_are_asked_for_ahead() -> None:
-    asked = []
-
-    def tasks() -> Iterator[int]:
-        for number in range(100):
-            asked.append(number)
-            yield number
-
-    for number, answer in enumerate(Local(2).map(abs, tasks())):
-        assert answer == number
-        assert len(asked) <= number + 6
-    assert asked == list(range(100))
-
-
 @pytest.mark.parametrize("which", ["local", "cluster"])
 def test_what_goes_wrong_in_a_worker_is_told_here(
     scorer: tallystick.Scorer, plain: DaskCluster, which: str
@@ -247,14 +232,3 @@ def test_who_has_no_certificate_of_the_authority_is_refused(
         executor = Cluster(address, patience=PATIENCE, certificates=certificates)
         with pytest.raises(EngineError, match=f"the cluster cannot be reached .*{message}"):
             list(executor.map(abs, [-1]))
-
-
-def test_a_refusal_is_one_line(
-    encrypted: DaskCluster, ours: Path, foreign: Path, tmp_path: Path
-) -> None:
-    score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", tmp_path / "results.csv")
-    by = ("--cluster", encrypted.address, "--cluster-ca", ours / "ca.pem")
-    client = ("--cluster-cert", foreign / "client.pem", "--cluster-key", foreign / "client.key")
-    message = message_of(run(*score, *by, *client))
-    assert message.startswith(f"{encrypted.address}: the cluster cannot be reached (")
-    assert list(tmp_path.iterdir()) == []

@@ -1,8 +1,6 @@
 """Facts files and folders that cannot be trusted: one line that names the file, and status 2."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 from cli.command import message_of, run
 from examples import fast_rows
 from generators import SKILL_TYPES, lines
+from memory import peak
 
 import tallystick
 from tallystick.errors import InputError
@@ -257,30 +256,6 @@ def test_facts_of_other_schemas_in_a_folder_are_named(
     again = run("backtest", folder, *RULES, "--rules", "skills@1.1.0", "-o", tmp_path / "out")
     assert message_of(again) == said
     assert list(tmp_path.iterdir()) == [folder]
-
-
-#: As in the tests of the command: a process tells its own peak.
-MEASURED = """
-import sys
-from tallystick.cli.main import main
-try:
-    main()
-finally:
-    status = open("/proc/self/status", encoding="ascii").read()
-    print(status.partition("VmHWM:")[2].split()[0], file=sys.stderr)
-"""
-
-
-def peak(*words: str | Path) -> int:
-    """The most memory that a command takes, in bytes."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *words],
-        check=False,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    assert done.returncode == 0, done.stderr
-    return int(done.stderr.split()[-1]) * 1024
 
 
 @pytest.mark.nightly

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from governance.prove.sample import sample
-from scoring.facts.alike import Record, axes_in_every_way, essay
+from governance.prove.sample import essay, sample
 
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.text import fact_text
@@ -24,7 +25,10 @@ from tallystick.plugins.author import (
     family,
     path_of,
 )
+from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
+
+Record = dict[str, Any]
 
 TOPICS = "submission.topics"
 
@@ -64,7 +68,7 @@ def wordy(_p: Parameters) -> Node:
 
 def record(number: int) -> Record:
     topics = ["abcdefghijkl"[: 1 + (number * step) % 12] for step in range(number % 4)]
-    return essay(number, {"topics": topics}, {})
+    return essay(number, submission={"words": 1, "topics": topics})
 
 
 def by_hand(made: Record) -> str:
@@ -77,12 +81,26 @@ def scorer(tmp_path: Path) -> Scorer:
     return sample(tmp_path, style="sample/longest", further=(wordy,))
 
 
+def styles_in_every_way(
+    scorer: Scorer, records: Sequence[Record], folder: Path
+) -> Iterator[list[Decimal]]:
+    """One axis of records that are scored alone, of a file, and of a file of their facts."""
+    yield [scorer.score(record).axes["style"] for record in records]
+    lines, facts, output = (folder / name for name in ("in.jsonl", "f.parquet", "out.jsonl"))
+    lines.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    extract_file(lines, facts, scorer.registry)
+    for source in (lines, facts):
+        scorer.score_file(source, output)
+        rows = map(json.loads, output.read_text("utf-8").splitlines())
+        yield [Decimal(row["axes"]["style"]) for row in rows]
+
+
 def test_a_family_of_a_plugin_is_scored_alike_in_every_way(scorer: Scorer, tmp_path: Path) -> None:
     records = [record(number) for number in range(40)]
     wanted = [by_hand(made) for made in records]
     assert len(set(wanted)) > 5
-    for axes in axes_in_every_way(scorer, records, tmp_path):
-        assert [f"{each['style']:f}" for each in axes] == wanted
+    for styles in styles_in_every_way(scorer, records, tmp_path):
+        assert [f"{each:f}" for each in styles] == wanted
 
 
 def test_it_has_its_text_its_description_and_its_identity(scorer: Scorer) -> None:
