@@ -39,6 +39,23 @@ def test_the_demo_shows_the_same_to_people() -> None:
             assert result["emission"] is None or result["emission"] in found.out
 
 
+def test_the_demo_tells_which_rule_set_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = tallystick.load
+
+    def lacking(name: str) -> tallystick.Scorer:
+        if name == "skills@1.0.0":
+            raise tallystick.RuleSetError(())
+        return load(name)
+
+    monkeypatch.setattr("tallystick.scoring.scorer.load", lacking)
+    found = run("demo", "--json")
+    assert found.status == 1
+    assert list(found.json()["refused"]) == ["skills@1.0.0"]
+    assert [part["rule_set"] for part in found.json()["rule_sets"]] == [
+        name for name in RULE_SETS if name != "skills@1.0.0"
+    ]
+
+
 def test_the_demo_says_what_each_letter_means() -> None:
     legend = " ".join(run("demo").out.rpartition("letters")[2].split())
     axes = [

@@ -63,7 +63,7 @@ FORMULAS = """
 from decimal import Decimal
 
 from tallystick.plugins.author import (
-    UNIT, axis, cases, clip, composite, count, integer, number, opaque, published, require
+    UNIT, axis, cases, clip, composite, count, integer, number, opaque, published, require, root
 )
 
 care = number("checks.care")
@@ -207,3 +207,20 @@ def loaded(folder: Path, *others: str) -> Iterator[Subject | Diagnostic]:
             for name in set(sys.modules) - before:
                 if name.startswith(NAME):
                     del sys.modules[name]
+
+
+def with_fact(body: str, imports: str = "") -> Mapping[str, str]:
+    """The pieces of a plugin whose rule set has an axis over an opaque fact."""
+    lines = body.replace("\n", "\n    ")
+    text = (
+        f"{imports}\n{FORMULAS}\n\n"
+        f'@opaque("measured", low=0, high=20)\ndef measured(record):\n    {lines}\n\n\n'
+        '@axis("acme/measure@1")\ndef measure(p):\n    """A share."""\n    return measured / 20\n'
+    )
+    rules = RULES.replace(
+        "[axes.load]", '[axes.measure]\nformula = "acme/measure@1"\n\n[axes.load]'
+    )
+    return {
+        "formulas": text,
+        "rules": rules.replace("load = 0.5 }", "load = 0.4, measure = 0.1 }"),
+    }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from broken import PLUGIN, broken
-from gallery import with_fact
+from broken import FORMULAS, PLUGIN, broken, with_fact
 
 from tallystick_conformance.process import check
 from tallystick_conformance.report import Report
@@ -83,3 +82,35 @@ def test_what_a_module_takes_from_its_process_differs_in_another(
     first, second = found.evidence["values"]
     assert first != second
     assert found.evidence["record"]["skill_type"] == "parcel"
+
+
+OF_ZONE = 'Fraction(len(os.environ.get("TZ", "")) % 10, 10))'
+MAKES = (
+    "lambda _: {'most_grams': id(object()) % 999}, "
+    "lambda *_: {'grams': 1, 'stops': 1, 'note': ''}, lambda *_: {'care': 1}"
+)
+UNSTABLE = {
+    "formula-unstable": {
+        "formulas": "import os\nfrom fractions import Fraction\n" + FORMULAS.replace("0)", OF_ZONE)
+    },
+    "generator-unstable": {
+        "plugin": PLUGIN.replace("import SkillType", "import Generator, SkillType").replace(
+            "REQUIRED)", f"REQUIRED, generator=Generator({MAKES}))"
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("code", UNSTABLE)
+def test_what_is_another_in_another_process_is_found(code: str, tmp_path: Path) -> None:
+    report = check(str(broken(tmp_path, **UNSTABLE[code])))
+    assert [found.code for found in report.findings] == [code]
+
+
+def test_folders_of_a_project_hide_no_module_of_the_engine(tmp_path: Path) -> None:
+    """Not even one that the engine loads late."""
+    folder = broken(tmp_path / "ünï cödé : 数")
+    for name in ("json", "numpy", "random", "tallystick", "tests"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("raise ImportError('hidden')\n")
+    assert check(str(folder)).findings == ()

@@ -16,6 +16,7 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
+from tallystick_conformance.allocations import check as check_allocations
 from tallystick_conformance.checks import run
 from tallystick_conformance.counterexample import search
 from tallystick_conformance.formulas import (
@@ -119,6 +120,8 @@ def test_a_good_plugin_has_no_findings(tmp_path: Path) -> None:
             "name-taken",
             "",
         ),
+        ({"formulas": FORMULAS.replace("acme/load@1", "skills/load@1")}, "foreign-name", ""),
+        ({"pyproject": PYPROJECT.replace("acme_parcels.plugin", "")}, "import-failed", ""),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_refused_with_the_reason(
@@ -225,6 +228,15 @@ def test_what_is_closed_and_bounded_in_another_way_is_no_finding(
         assert list(check_schemas(subject)) == []
 
 
+def test_a_schema_that_cannot_be_used_is_all_that_is_told(tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    (folder / "acme_parcels" / "parcel.schema.json").write_text("{")
+    with loaded(folder) as subject:
+        assert isinstance(subject, Subject)
+        assert codes([*check_schemas(subject)]) == ["schema-invalid"]
+        assert list(check_facts(subject)) == []
+
+
 # facts
 
 
@@ -265,9 +277,63 @@ def test_a_folder_of_rule_sets_that_is_not_there_is_found(tmp_path: Path) -> Non
     assert (found.code, found.where.endswith("laws")) == ("rule-set-invalid", True)
 
 
+def test_a_rule_set_of_deep_nesting_is_found(tmp_path: Path) -> None:
+    found = found_in(broken(tmp_path, rules="a = " + "[" * 5000))
+    assert set(codes(found)) == {"rule-set-invalid", "rule-set-missing"}
+
+
 def test_a_type_that_no_rule_set_scores_is_found(tmp_path: Path) -> None:
     found = only(found_in(broken(tmp_path, rules=None)))
     assert (found.code, found.where) == ("rule-set-missing", "parcel")
+
+
+# allocations
+
+
+CAP = 'name = "weight", do = "cap", of = "part", share = 0.1, excess = "water_filling"'
+ALLOCATIONS = [
+    (
+        "allocation-pays-nobody",
+        '{ name = "kept", do = "filter", of = "x", above = 1 }',
+        '{ name = "weight", do = "share", of = "kept", publish = true }',
+    ),
+    (
+        "allocation-inverts",
+        '{ name = "weight", do = "by_rank", of = "x", parts = [0.1, 0.9], publish = true }',
+    ),
+    (
+        "allocation-fails",
+        '{ name = "part", do = "share", of = "x", zero = "zero" }',
+        f"{{ {CAP}, publish = true }}",
+    ),
+    # all alike have the z-score 0, and nobody a share of nothing
+    (
+        "allocation-fails",
+        '{ name = "z", do = "z_score", of = "x", deviation = "population" }',
+        '{ name = "lifted", do = "lift", of = "z", lowest = 0 }',
+        '{ name = "weight", do = "share", of = "lifted", publish = true }',
+    ),
+    (
+        "allocation-sum",
+        '{ name = "half", do = "share", of = "x", zero = "zero" }',
+        '{ name = "best", do = "filter", of = "x", above = 1 }',
+        '{ name = "rest", do = "equal", of = "best" }',
+        '{ name = "weight", do = "mix", of = { half = 0.5, rest = 0.5 }, publish = true }',
+    ),
+]
+
+
+@pytest.mark.parametrize("case", ALLOCATIONS, ids=lambda case: case[0])
+def test_an_allocation_that_fails_made_up_miners_is_found(
+    tmp_path: Path, case: tuple[str, ...]
+) -> None:
+    code, *steps = case
+    first = '{ name = "x", do = "collect", value = "quality", as = "mean", empty = 0 }'
+    listed = ",\n".join([first, *steps])
+    folder = broken(tmp_path, rules=f"{RULES}\n[allocation]\nsteps = [\n{listed}\n]\n")
+    with loaded(folder) as subject:
+        assert isinstance(subject, Subject)
+        assert only([*check_allocations(subject)]).code == code
 
 
 # proofs
@@ -288,6 +354,11 @@ def test_a_type_that_no_rule_set_scores_is_found(tmp_path: Path) -> None:
                 "cases((most == 0, 0), otherwise=clip(grams / most))",
                 "clip(grams / (stops - 7))",
                 "division-by-zero",
+            ),
+            (
+                "cases((most == 0, 0), otherwise=clip(grams / most))",
+                "clip(root(grams - most, 2))",
+                "outside-domain",
             ),
         ],
         0,
@@ -310,6 +381,7 @@ def test_a_formula_that_a_rule_set_uses_is_refuted_by_a_record(
         "grams - 1000": lambda: grams < 1000,
         "clip(grams / most)": lambda: most == 0,
         "clip(grams / (stops - 7))": lambda: stops == 7,
+        "clip(root(grams - most, 2))": lambda: grams < most,
     }
     assert refuted[after]()
 
@@ -431,6 +503,8 @@ def test_a_formula_that_is_new_or_gone_is_found(tmp_path: Path) -> None:
     "text",
     [
         "",
+        "[" * 100_000,
+        "\ufeff\0",
         "[]",
         '{"formulas": []}',
         '{"formulas": {"a": 1}}',
