@@ -34,6 +34,7 @@ from tallystick_governance.backtest.outcome import EpochState
 from tallystick_governance.backtest.run import outcome_of
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.effect import Effect
+from tallystick_governance.diff.move import ThresholdPair
 from tallystick_governance.diff.outcome import Direction, Result, joined
 from tallystick_governance.ranges import Interval
 from tallystick_governance.weight_effect import weight_effect
@@ -170,14 +171,37 @@ class Compared:
     fixed: int = 0
 
 
-def compare(
+def thresholds_of_a_state(
+    old: Scorer, new: Scorer, choices: random.Random
+) -> dict[str, ThresholdPair]:
+    """Thresholds that a state might have under both rule sets, by skill type."""
+    pairs: dict[str, ThresholdPair] = {}
+    for name in old.types.keys() & new.types.keys():
+        before, after = _thresholds((old.types[name], new.types[name]), choices)
+        if before and after:
+            pairs[name] = before, after
+    return pairs
+
+
+def compare(  # noqa: PLR0913, PLR0917  # both sides, and what is said of them
     old: Scorer,
     new: Scorer,
     found: RuleSetDifference,
     records: Mapping[str, FactRows],
     choices: random.Random,
+    given: Mapping[str, ThresholdPair] | None = None,
 ) -> Compared:
-    """Hold everything that a difference says of the score of a record to records."""
+    """Hold everything that a difference says of the score of a record to records.
+
+    Args:
+        old: the rules before.
+        new: the rules after.
+        found: the difference.
+        records: facts of records, by skill type.
+        choices: what thresholds are drawn by.
+        given: the thresholds by which the difference was made.
+    """
+    pairs = given or {}
     compared = Compared()
     directions = {outcome.result: outcome.direction for outcome in found.outcomes}
     causes = {outcome.result: outcome.causes for outcome in found.outcomes}
@@ -192,7 +216,7 @@ def compare(
         rows = rows.select(judged[0] & judged[1])
         compared.records += len(rows)
         types = old.types[name], new.types[name]
-        thresholds = _thresholds(types, choices)
+        thresholds = pairs[name] if name in pairs else _thresholds(types, choices)
         _hold_thresholds(thresholds, directions.get("thresholds", Direction.NONE), name)
         sides = [
             score_columns(bound, rows.facts.__getitem__, own, len(rows))
@@ -207,7 +231,8 @@ def compare(
             compared.moved += int(np.count_nonzero(step))
             compared.fixed += len(step) * (bound is not None and bound.is_zero)
         ratio = effect.emission_ratio
-        if effect.pays and ratio is not None and _are_alike(types, thresholds):
+        is_known = name in pairs or _are_alike(types, thresholds)
+        if effect.pays and ratio is not None and is_known:
             first, second = (np.asarray(side.emission, np.float64) for side in sides)
             assert (second >= float(ratio.low) * first - ROUNDINGS).all(), name
             assert (second <= float(ratio.high) * first + ROUNDINGS).all(), name

@@ -20,6 +20,7 @@ from governance.diff.soundness import (
     facts,
     results,
     scorer,
+    thresholds_of_a_state,
     weights_moved,
 )
 
@@ -70,6 +71,16 @@ def test_no_extreme_record_moves_where_or_further_than_a_difference_says(tmp_pat
         assert compared.records > 500
         moved += compared.moved > 0
     assert moved > len(EXTREME) // 4
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(40, 46))
+def test_no_record_moves_further_by_the_thresholds_of_a_state(tmp_path: Path, seed: int) -> None:
+    old, new = changed(2 * seed, tmp_path)
+    choices = random.Random(seed)
+    given = thresholds_of_a_state(old, new, choices)
+    assert given
+    compare(old, new, difference(old, new, given, 3), facts(line_of(old), FEW), choices, given)
 
 
 @pytest.fixture
