@@ -166,38 +166,3 @@ REFUSED = (
     workflow("a gate above 1", ("gate = 0.7 ", "gate = 1.7 ")),
 )
 """Mutants that do not load: neither noticed nor unnoticed."""
-
-SOUND = (
-    skills(
-        "other weights",
-        (
-            _RAG,
-            _RAG.replace("policy = 0.15, eff", "policy = 0.10, eff").replace(
-                "injection_recall = 0.15", "injection_recall = 0.20"
-            ),
-        ),
-    ),
-    skills("as much recall as precision", ("beta = 0.5", "beta = 1")),
-    skills("a dearer mistake", ("too_strict = 0.4", "too_strict = 0.5")),
-    skills("auditors are paid half", ("auditor = 0.6", "auditor = 0.5")),
-    skills("a higher threshold", ("factor = 1.15", "factor = 1.20")),
-    skills("a milder penalty", ("multiply = 0.95 ", "multiply = 0.97 ")),
-    skills("fewer flags eject", ("eject_at = 3", "eject_at = 2")),
-    # what is below an edge is for governance: half of the points is as good an edge as a tenth
-    skills("a gate on evidence below 0.50", (_GATE, _GATE.replace("0.10", "0.50"))),
-    # an answer without evidence earns nothing still: the gate sees to it
-    skills("an arithmetic mean", ('"geometric"', '"arithmetic"')),
-    # which role earns more is for governance, and both are paid
-    skills(
-        "auditors are paid more than primaries",
-        ("primary = 1.0", "primary = 0.6"),
-        ("auditor = 0.6", "auditor = 1.0"),
-    ),
-    workflow(
-        "other shares",
-        (_SHARES, _SHARES.replace("0.15", "0.10").replace("y = 0.10 }", "y = 0.15 }")),
-    ),
-    workflow("a longer window", ("last = 100,", "last = 200,")),
-    workflow("dearer timeouts", ("timeout = 0.20", "timeout = 0.30")),
-)
-"""Other choices that are as sound: nothing may be said of them that was not said before."""

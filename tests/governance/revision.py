@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
+from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.edit import edited_text, edits, read_value
+from tallystick.rules.reading import read_text
 from tallystick.rules.toml import parse
+from tallystick.scoring.scorer import Scorer, bind
 from tallystick_governance.revision import parse_assignment
 
 RULES = Path(__file__).resolve().parents[2] / "rules"
@@ -29,6 +32,12 @@ def changed(text: str, *changes: Change) -> str:
         assert old in text, old
         text = text.replace(old, new)
     return text
+
+
+def bound(text: str, registry: Registry | None = None) -> Scorer:
+    """Return the rule set of a text, by the installed plugins or by others."""
+    loaded = read_text(text, Path("rules.toml"), registry or installed())
+    return bind(loaded, loaded.registry)
 
 
 def with_values(text: str, values: Iterable[tuple[str, Value]]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -15,7 +15,7 @@ from cli.command import Finished
 from cli.command import run as command
 from examples import fast_rows
 from governance.prove.sample import SCHEMA, sample, style
-from governance.revision import shipped, with_values
+from governance.revision import Change, bound, shipped, with_values
 
 import tallystick
 from tallystick.json_values import json_value
@@ -23,6 +23,7 @@ from tallystick.plugins.author import Node, Parameters, axis, emission, publishe
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
+from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_governance.diff import render
 from tallystick_governance.diff.difference import RuleSetDifference, difference
@@ -37,27 +38,16 @@ def of_releases() -> RuleSetDifference:
     return difference(*map(tallystick.load, PAIRS[0]))
 
 
-@pytest.fixture
-def changed(tmp_path: Path) -> Callable[..., tallystick.Scorer]:
-    """Loads a shipped rule set with some text replaced."""
-
-    def load(
-        reference: str, *pairs: tuple[str, str], registry: Registry | None = None
-    ) -> tallystick.Scorer:
-        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.toml"
-        path.write_text(shipped(reference, *pairs))
-        return tallystick.load(str(path), registry=registry)
-
-    return load
+def changed(reference: str, *changes: Change, registry: Registry | None = None) -> Scorer:
+    """A shipped rule set with some text replaced."""
+    return bound(shipped(reference, *changes), registry)
 
 
 def within(interval: Interval | None, value: Fraction) -> bool:
     return interval is None or interval.low <= value <= interval.high
 
 
-def test_a_type_that_a_change_does_not_touch_cannot_move(
-    changed: Callable[..., tallystick.Scorer],
-) -> None:
+def test_a_type_that_a_change_does_not_touch_cannot_move() -> None:
     old = "policy = 0.15, efficiency = 0.10, shell_coverage = 0.15"
     new = "policy = 0.10, efficiency = 0.10, shell_coverage = 0.20"
     found = difference(tallystick.load("skills@1.0.0"), changed("skills@1.0.0", (old, new)))
@@ -72,9 +62,7 @@ def test_bounds_see_which_cases_meet() -> None:
     assert axes["detection"] == Interval(Fraction(-1), Fraction(3, 10) + nano)
 
 
-def test_a_new_weight_moves_the_quality_by_its_exact_most(
-    changed: Callable[..., tallystick.Scorer],
-) -> None:
+def test_a_new_weight_moves_the_quality_by_its_exact_most() -> None:
     pair = "success = 0.50, cost = 0.25", "success = 0.55, cost = 0.20"
     found = difference(tallystick.load("workflow@1.0.0"), changed("workflow@1.0.0", pair))
     (effect,) = found.effects
@@ -123,7 +111,6 @@ GATE = ("below = 0.10", "below = 0.25")
     ),
 )
 def test_what_moved_the_emission_is_recognised(
-    changed: Callable[..., tallystick.Scorer],
     pairs: list[tuple[str, str]],
     emission: tuple[Fraction, Fraction],
     ratio: tuple[Fraction, Fraction],
@@ -150,7 +137,7 @@ def test_what_moved_the_emission_is_recognised(
     ],
 )
 def test_every_path_of_a_difference_is_one_that_a_sweep_takes(
-    changed: Callable[..., tallystick.Scorer], tmp_path: Path, pair: tuple[str, str]
+    tmp_path: Path, pair: tuple[str, str]
 ) -> None:
     new = changed("skills@1.1.0", pair)
     found = difference(tallystick.load("skills@1.1.0"), new).changes
@@ -159,7 +146,7 @@ def test_every_path_of_a_difference_is_one_that_a_sweep_takes(
     assert tallystick.load(str(tmp_path / "again.toml")).digest == new.digest
 
 
-def test_a_gate_that_closes_more_only_lowers(changed: Callable[..., tallystick.Scorer]) -> None:
+def test_a_gate_that_closes_more_only_lowers() -> None:
     found = difference(tallystick.load("skills@1.0.0"), changed("skills@1.0.0", GATE))
     effect = found.effects[0]
     assert effect.quality is not None
@@ -170,9 +157,7 @@ def test_a_gate_that_closes_more_only_lowers(changed: Callable[..., tallystick.S
     assert effect.emission.high == 0
 
 
-def test_a_bonus_that_goes_or_comes_is_recognised(
-    changed: Callable[..., tallystick.Scorer],
-) -> None:
+def test_a_bonus_that_goes_or_comes_is_recognised() -> None:
     part = re.compile(r"\[emission\.factors\.role_multiplier\].*?(?=\n\[)", re.DOTALL)
     table = part.search(shipped("skills@1.1.0"))
     assert table is not None
@@ -229,7 +214,6 @@ LEVELS = [
 
 @pytest.mark.parametrize(("pair", "needed", "gone"), fast_rows(LEVELS, 0, 1, 5, 8))
 def test_the_policy_says_which_version_a_change_needs(
-    changed: Callable[..., tallystick.Scorer],
     pair: tuple[str, str] | tuple[()],
     needed: Level,
     gone: tuple[str, ...],
@@ -242,9 +226,7 @@ def test_the_policy_says_which_version_a_change_needs(
     assert found.is_enough is (needed is Level.NONE)
 
 
-def test_a_type_that_goes_breaks_and_one_that_comes_does_not(
-    changed: Callable[..., tallystick.Scorer],
-) -> None:
+def test_a_type_that_goes_breaks_and_one_that_comes_does_not() -> None:
     table = re.compile(r"\[skill_types\.declarative\].*?(?=\n\[)", re.DOTALL)
     whole = shipped("skills@1.0.0")
     part = table.search(whole)
@@ -311,9 +293,7 @@ def test_the_command_gives_json_and_markdown() -> None:
     assert "```diff" in page
 
 
-def test_markdown_says_that_a_list_is_empty_and_that_no_score_moves(
-    changed: Callable[..., tallystick.Scorer],
-) -> None:
+def test_markdown_says_that_a_list_is_empty_and_that_no_score_moves() -> None:
     hidden = changed("skills@1.1.0", ('public = ["leaderboards"]', "public = []"))
     page = render.as_markdown(difference(tallystick.load("skills@1.1.0"), hidden))
     assert "| `reputation.visibility.public` | leaderboards | [] |" in page
@@ -358,7 +338,7 @@ def essays() -> Iterator[dict[str, Any]]:
         yield {**made, "checks": {"style": tenths / 10}}
 
 
-def test_an_emission_that_goes_is_told(changed: Callable[..., tallystick.Scorer]) -> None:
+def test_an_emission_that_goes_is_told() -> None:
     old = tallystick.load("skills@1.1.0")
     weight = "base_weight = 0.5                       # terms, base weights\n"
     found = difference(old, changed("skills@1.1.0", (weight, "")))
@@ -366,7 +346,7 @@ def test_an_emission_that_goes_is_told(changed: Callable[..., tallystick.Scorer]
     assert "emission at most: 1.150000000 → none" in render.as_text(found)
 
 
-def test_a_table_without_values_is_a_change(changed: Callable[..., tallystick.Scorer]) -> None:
+def test_a_table_without_values_is_a_change() -> None:
     old = tallystick.load("skills@1.1.0")
     table = ("[reputation.collusion]\n", "[reputation.events.hail]\n\n[reputation.collusion]\n")
     with_event = changed("skills@1.1.0", table)
@@ -379,7 +359,7 @@ def test_a_table_without_values_is_a_change(changed: Callable[..., tallystick.Sc
     assert (change.path, change.kind) == ("reputation.events.hail.add", "added")
 
 
-def test_another_order_of_the_tiers_is_a_change(changed: Callable[..., tallystick.Scorer]) -> None:
+def test_another_order_of_the_tiers_is_a_change() -> None:
     alike = ("factor = 1.5 ", "factor = 1.15 "), ("headroom = 0.5 ", "headroom = 0.15 ")
     second = 'name = "tier_2_optimised"\nfrom = "optimised"\nmultiplier = 1.4 '
     third = 'name = "tier_3_novel"\nfrom = "novel"\nmultiplier = 2.0 '
@@ -392,9 +372,7 @@ def test_another_order_of_the_tiers_is_a_change(changed: Callable[..., tallystic
     assert found.needed is Level.MINOR
 
 
-def test_what_the_linter_leaves_out_needs_a_patch(
-    changed: Callable[..., tallystick.Scorer],
-) -> None:
+def test_what_the_linter_leaves_out_needs_a_patch() -> None:
     silence = '[[lint.silence]]\ncode = "cliff"\nreason = "so it is"\n\n[axes.success]'
     found = difference(
         tallystick.load("workflow@1.1.0"), changed("workflow@1.1.0", ("[axes.success]", silence))
@@ -403,7 +381,7 @@ def test_what_the_linter_leaves_out_needs_a_patch(
     assert found.needed is Level.PATCH
 
 
-def test_a_line_end_in_a_value_breaks_no_table(changed: Callable[..., tallystick.Scorer]) -> None:
+def test_a_line_end_in_a_value_breaks_no_table() -> None:
     pair = ('summary = "The workflow', 'summary = "The\\nworkflow')
     found = difference(tallystick.load("workflow@1.1.0"), changed("workflow@1.1.0", pair))
     (row,) = (line for line in render.as_markdown(found).splitlines() if "rule_set.summary" in line)

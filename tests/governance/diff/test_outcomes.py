@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from examples import fast_rows
-from governance.revision import Value, shipped, with_values
+from governance.revision import Value, bound, shipped, with_values
 
 import tallystick
 from tallystick.errors import TallystickError
@@ -41,18 +41,12 @@ def scorer(reference: str) -> Scorer:
     return tallystick.load(reference)
 
 
-def candidate(reference: str, folder: Path, *pairs: tuple[str, Value]) -> Scorer:
-    path = folder / "candidate.toml"
-    path.write_text(with_values(shipped(reference), pairs))
-    return tallystick.load(str(path))
+def candidate(reference: str, *pairs: tuple[str, Value]) -> Scorer:
+    return bound(with_values(shipped(reference), pairs))
 
 
-@pytest.fixture
-def changed(tmp_path: Path) -> Callable[..., RuleSetDifference]:
-    def compare(reference: str, *pairs: tuple[str, Value]) -> RuleSetDifference:
-        return difference(scorer(reference), candidate(reference, tmp_path, *pairs))
-
-    return compare
+def changed(reference: str, *pairs: tuple[str, Value]) -> RuleSetDifference:
+    return difference(scorer(reference), candidate(reference, *pairs))
 
 
 def others(place: SettablePath) -> Iterator[Value]:
@@ -70,7 +64,7 @@ def others(place: SettablePath) -> Iterator[Value]:
 
 @pytest.mark.parametrize("reference", RULE_SETS)
 @pytest.mark.nightly
-def test_every_value_that_decides_a_result_moves_one(tmp_path: Path, reference: str) -> None:
+def test_every_value_that_decides_a_result_moves_one(reference: str) -> None:
     old = scorer(reference)
     documentation = without_result(old)
     compared = 0
@@ -81,7 +75,7 @@ def test_every_value_that_decides_a_result_moves_one(tmp_path: Path, reference: 
             continue
         for value in others(place):
             with suppress(TallystickError):  # a value that does not go with the others
-                new = candidate(reference, tmp_path, (place.path, value))
+                new = candidate(reference, (place.path, value))
                 found = difference(old, new)
                 if found.changes:
                     assert found.moving, (place.path, value)
@@ -162,7 +156,6 @@ MISTAKES: list[tuple[str, dict[str, Value], set[str]]] = [
 
 @pytest.mark.parametrize(("line", "values", "results"), fast_rows(MISTAKES, 0, 12, 13))
 def test_a_mistake_moves_these_results_alone(
-    changed: Callable[..., RuleSetDifference],
     line: str,
     values: dict[str, Value],
     results: set[str],
@@ -240,7 +233,6 @@ LIMITS = [
 
 @pytest.mark.parametrize(("name", "value", "own", "whole"), fast_rows(LIMITS, 2))
 def test_a_limit_of_reputations_moves_some_of_them_at_most_as_far(
-    changed: Callable[..., RuleSetDifference],
     name: str,
     value: str,
     own: tuple[str, str],
@@ -262,7 +254,7 @@ EVENTS = [
 
 @pytest.mark.parametrize(("path", "value", "ends"), fast_rows(EVENTS, 0))
 def test_an_event_moves_the_delta_of_a_record_within_its_bound(
-    changed: Callable[..., RuleSetDifference], path: str, value: str, ends: tuple[str, str]
+    path: str, value: str, ends: tuple[str, str]
 ) -> None:
     """By hand: a reputation from 0.05 to 1, times the step of the factor, or the step of a sum."""
     found = changed("skills@1.2.0", (f"reputation.events.{path}", Decimal(value)))
@@ -289,7 +281,7 @@ RIGHT = [
 
 @pytest.mark.parametrize(("path", "value", "results"), fast_rows(RIGHT, 1, 3))
 def test_a_change_moves_the_results_of_its_section(
-    changed: Callable[..., RuleSetDifference], path: str, value: Value, results: set[str]
+    path: str, value: Value, results: set[str]
 ) -> None:
     found = changed("skills@1.2.0", (path, value))
     moving = {outcome.result for outcome in found.moving}
@@ -300,7 +292,7 @@ def test_a_change_moves_the_results_of_its_section(
 
 
 @pytest.mark.nightly
-def test_an_event_has_its_change_of_a_reputation(changed: Callable[..., RuleSetDifference]) -> None:
+def test_an_event_has_its_change_of_a_reputation() -> None:
     path = "reputation.events.consensus_fail.multiply"
     found = changed("skills@1.2.0", (path, Decimal("0.99")))
     reputation = by_result(found)["reputation"]
@@ -315,9 +307,7 @@ def test_an_event_has_its_change_of_a_reputation(changed: Callable[..., RuleSetD
 @pytest.mark.parametrize(
     "path", fast_rows(["tiers.thresholds.optimised.factor", "skill_types.mcp_server.baseline"], 0)
 )
-def test_a_threshold_that_rises_lowers_tiers_and_emissions_alone(
-    changed: Callable[..., RuleSetDifference], path: str
-) -> None:
+def test_a_threshold_that_rises_lowers_tiers_and_emissions_alone(path: str) -> None:
     for value, thresholds, emission in (
         ("1.3" if "factor" in path else "0.5", Direction.RISE, Direction.FALL),
         ("1.1" if "factor" in path else "0.4", Direction.FALL, Direction.RISE),
@@ -328,7 +318,7 @@ def test_a_threshold_that_rises_lowers_tiers_and_emissions_alone(
         assert found["reputation"].direction is Direction.NONE
 
 
-def test_a_switch_that_is_off_moves_nothing(changed: Callable[..., RuleSetDifference]) -> None:
+def test_a_switch_that_is_off_moves_nothing() -> None:
     assert not changed("skills@1.0.0", ("groups.rotation.auditor_rounds", Decimal(5))).moving
 
 
@@ -343,7 +333,6 @@ BOUNDS = [
 
 @pytest.mark.parametrize(("path", "value", "axis", "ends"), BOUNDS)
 def test_the_sign_of_a_constant_is_known(
-    changed: Callable[..., RuleSetDifference],
     path: str,
     value: str,
     axis: str,
@@ -358,9 +347,7 @@ def test_the_sign_of_a_constant_is_known(
 
 
 @pytest.mark.nightly
-def test_beta_has_an_end_of_either_sign_near_the_largest_difference(
-    changed: Callable[..., RuleSetDifference],
-) -> None:
+def test_beta_has_an_end_of_either_sign_near_the_largest_difference() -> None:
     def score(beta: Fraction, precision: Fraction, recall: Fraction) -> Fraction:
         return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
 
@@ -374,7 +361,7 @@ def test_beta_has_an_end_of_either_sign_near_the_largest_difference(
     assert move.high - move.low < 2 * (max(moves) - min(moves))
 
 
-def test_json_and_markdown_have_every_result(changed: Callable[..., RuleSetDifference]) -> None:
+def test_json_and_markdown_have_every_result() -> None:
     found = changed("skills@1.2.0", ("groups.primaries", Decimal(4)))
     entries = {entry["result"]: entry for entry in json_value(found.outcomes)}
     assert entries["consensus"]["direction"] == "cannot move"

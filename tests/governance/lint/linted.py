@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
-from governance.revision import Change, shipped
+from governance.revision import Change, bound, shipped
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
@@ -68,11 +68,16 @@ def registry_with(*formulas: Formula) -> Registry:
     return attrs.evolve(installed(), formulas={**installed().formulas, **known})
 
 
+def written(folder: Path, text: str) -> Path:
+    """Write a rule set."""
+    path = folder / "rules.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def report_on(text: str, registry: Registry | None = None) -> Report:
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "rules.toml"
-        path.write_text(text, encoding="utf-8")
-        return report(path, registry)
+        return report(written(Path(folder), text), registry)
 
 
 def found_in(text: str, code: str, registry: Registry | None = None) -> list[Diagnostic]:
@@ -83,10 +88,7 @@ def found_by(text: str, code: str, registry: Registry | None = None) -> list[Pla
     """What one check finds in a rule set that loads: faster than a whole report."""
     check = CHECKS[code]
     assert check.find is not None
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rules.toml"
-        path.write_text(text, encoding="utf-8")
-        scorer = tallystick.load(str(path), registry=registry or installed())
+    scorer = bound(text, registry)
     return [
         Placed(code, each.severity or check.severity, dotted(each.path), each)
         for each in check.find(scorer)
@@ -95,10 +97,7 @@ def found_by(text: str, code: str, registry: Registry | None = None) -> list[Pla
 
 def compared(reference: str, codes: Iterable[str], *changes: Change) -> list[Placed]:
     """Return the findings of comparisons between a changed rule set and the shipped one."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rules.toml"
-        path.write_text(shipped(reference, *changes), encoding="utf-8")
-        scorer = tallystick.load(str(path))
+    scorer = bound(shipped(reference, *changes))
     found = []
     for check in map(CHECKS.__getitem__, codes):
         assert check.compare is not None

@@ -15,14 +15,11 @@ import attrs
 import pytest
 from examples import fast_rows
 from governance.lint.linted import CHECKS, Placed, compared, found_by, loaded
-from governance.revision import Change, assigned, changed, shipped
+from governance.revision import Change, assigned, bound, changed, shipped
 
-import tallystick
-from tallystick.plugins.registry import installed
-from tallystick.rules.reading import read_text
 from tallystick.rules.toml import dotted
 from tallystick.scoring.lint import Check
-from tallystick.scoring.scorer import Scorer, bind
+from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.lints import effects
 from tallystick_consensus.lints import conduct
 from tallystick_governance.lint import answers, pay, settings
@@ -105,8 +102,7 @@ OWN = {
 
 @cache
 def scorer_of(text: str) -> Scorer:
-    read = read_text(text, Path(__file__).with_name("rules.toml"), installed())
-    return bind(read, read.registry)
+    return bound(text)
 
 
 def between(code: str, old: str, new: str) -> list[Placed]:
@@ -308,11 +304,10 @@ def with_step(step: str, name: str) -> Change:
     return PART, f'  {{ name = "{name}", {step} }},\n{PART.replace("average", name)}'
 
 
-def test_a_step_that_paid_an_owner_once_is_missed(tmp_path: Path) -> None:
+def test_a_step_that_paid_an_owner_once_is_missed() -> None:
     owned = '  { name = "own", do = "one_per", of = "mean", key = "miner.owner" },\n'
-    path = tmp_path / "owned.toml"
-    path.write_text(shipped(WORKFLOW, (MEAN, owned + MEAN.replace('"mean"', '"own"'))))
-    old, new = tallystick.load(str(path)), loaded(WORKFLOW)
+    old = bound(shipped(WORKFLOW, (MEAN, owned + MEAN.replace('"mean"', '"own"'))))
+    new = loaded(WORKFLOW)
     compare = CHECKS["splitting-pays"].compare
     assert compare is not None
     (found,) = compare(old, new)

@@ -1,40 +1,29 @@
 """Where reputation rules lead: the figures of the linter against sums in fractions."""
 
-from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
-import pytest
-from governance.revision import shipped
+from governance.revision import Change, bound, shipped
 
 import tallystick
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import Check
+from tallystick.scoring.scorer import Scorer
 from tallystick_state.lints import reputation
 
 CHECKS = {each.code: each for each in vars(reputation).values() if isinstance(each, Check)}
 
-Load = Callable[..., tallystick.Scorer]
+
+def changed(version: str, *changes: Change) -> Scorer:
+    """A shipped rule set with some text replaced."""
+    return bound(shipped(f"skills@{version}", *changes))
 
 
-@pytest.fixture
-def changed(tmp_path: Path) -> Load:
-    """Loads a shipped rule set with some text replaced."""
-
-    def load(version: str, *pairs: tuple[str, str]) -> tallystick.Scorer:
-        path = tmp_path / "changed.toml"
-        path.write_text(shipped(f"skills@{version}", *pairs))
-        return tallystick.load(str(path))
-
-    return load
-
-
-def found(code: str, scorer: tallystick.Scorer) -> list[Finding]:
+def found(code: str, scorer: Scorer) -> list[Finding]:
     find = CHECKS[code].find
     return [] if find is None else list(find(scorer))
 
 
-def codes(scorer: tallystick.Scorer) -> set[str]:
+def codes(scorer: Scorer) -> set[str]:
     return {code for code in CHECKS if found(code, scorer)}
 
 
@@ -87,7 +76,7 @@ def test_the_horizon_of_the_corrected_line() -> None:
     assert Fraction(worst["reputation_then"]) == value
 
 
-def test_a_reward_that_holds_the_filter_is_no_decay(changed: Load) -> None:
+def test_a_reward_that_holds_the_filter_is_no_decay() -> None:
     better = changed("1.0.0", ("add = 0.02 ", "add = 0.25 "))
     assert not {"reputation-decays", "pool-extinction"} & codes(better)
     assert "newcomers-outrank-veterans" in codes(better)
@@ -96,19 +85,19 @@ def test_a_reward_that_holds_the_filter_is_no_decay(changed: Load) -> None:
     assert "pool-extinction" not in codes(weaker)
 
 
-def test_a_floor_at_the_filter_or_a_slot_for_those_below_is_no_trap(changed: Load) -> None:
+def test_a_floor_at_the_filter_or_a_slot_for_those_below_is_no_trap() -> None:
     assert "floor-below-filter" in codes(changed("1.0.0", ("floor = 0.05", "floor = 0.19")))
     assert "floor-below-filter" not in codes(changed("1.0.0", ("floor = 0.05", "floor = 0.20")))
     off = ("enabled = true                          # E31", "enabled = false # E31")
     assert "floor-below-filter" in codes(changed("1.1.0", off))
 
 
-def test_a_penalty_that_is_too_weak_is_seen(changed: Load) -> None:
+def test_a_penalty_that_is_too_weak_is_seen() -> None:
     pairs = [(f"multiply = {value} ", "multiply = 1.0 ") for value in ("0.95", "0.5", "0.7", "0.6")]
     assert "bad-behaviour-stays" in codes(changed("1.1.0", *pairs))
 
 
-def test_no_reward_and_a_gap_between_bands_are_seen(changed: Load) -> None:
+def test_no_reward_and_a_gap_between_bands_are_seen() -> None:
     assert "nothing-rewards" in codes(changed("1.1.0", ("add = 0.02 ", "add = 0.0 ")))
     gap = changed("1.1.0", ("at_least = 0.4, below = 0.7", "at_least = 0.5, below = 0.7"))
     (one,) = found("bands-leave-a-gap", gap)

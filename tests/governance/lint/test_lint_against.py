@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.command import run
 from examples import fast_rows
-from governance.lint.linted import SOUND
+from governance.lint.linted import SOUND, written
 from governance.revision import changed, shipped
 from jsonschema import Draft202012Validator
 
@@ -20,7 +20,6 @@ from tallystick_governance.lint.sarif import as_sarif
 
 CHECKS = installed_lints().checks
 
-SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreason = "kept"\n'
 OLD = "workflow@1.0.0"
 KEPT = ("kept as published:", "kept | as published:")
 LOW_CAP = ("share = 0.15", "share = 0.05")
@@ -28,12 +27,6 @@ _PART = '  { name = "part"'
 _NONE = '  { name = "none", do = "filter", of = "mean", above = 1, others = "zero" },\n'
 NOBODY = ((_PART, _NONE + _PART), ('of = "mean", zero', 'of = "none", zero'))
 """Steps that give nobody a weight, which is an error."""
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "rules.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def linted(*arguments: str | Path) -> Any:  # noqa: ANN401  # any JSON value
@@ -94,23 +87,6 @@ def test_an_error_that_was_there_before_does_not_fail(tmp_path: Path) -> None:
     assert run("rules", "lint", bad).status == 1
     assert run("rules", "lint", bad, "--against", bad).status == 0
     assert run("rules", "lint", bad, "--against", OLD).status == 1
-
-
-def test_what_is_silenced_now_is_not_gone_and_the_silence_fails(tmp_path: Path) -> None:
-    path = written(tmp_path, shipped(OLD) + SILENCE)
-    result = run("rules", "lint", path, "--against", OLD, "--json")
-    found = result.json()
-    assert result.status == 1
-    assert [(each["code"], each["path"]) for each in found["findings"]] == [
-        ("silence-new", "lint.silence[0]")
-    ]
-    assert len(found["findings"][0]["evidence"]["left_out"]) == 3
-    assert found["gone"] == []
-    assert {each["code"] for each in found["silenced"]} == {"cliff"}
-    assert linted(path, "--against", path)["silenced"] == []
-    again = linted(OLD, "--against", path)
-    assert {each["code"] for each in again["findings"]} == {"cliff"}
-    assert again["gone"] == []
 
 
 @pytest.mark.nightly

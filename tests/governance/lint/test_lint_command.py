@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import message_of, run
-from governance.lint.linted import SOUND
+from governance.lint.linted import SOUND, written
 from governance.revision import changed, shipped
 
 from tallystick_governance.lint.catalog import installed_lints
@@ -23,12 +23,6 @@ USAGE = "name a rule set"
 @pytest.fixture
 def sound(tmp_path: Path) -> Path:
     return written(tmp_path, SOUND)
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "rules.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def test_a_sound_rule_set_has_nothing_to_tell(sound: Path) -> None:
@@ -94,14 +88,6 @@ def test_markdown_names_the_type_of_what_types_say_differently() -> None:
 def test_markdown_keeps_a_reason_of_several_lines_in_its_cell(tmp_path: Path) -> None:
     path = written(tmp_path, shipped("workflow@1.1.0").replace("kept as published", "a\\nb", 1))
     assert "| `cliff` | `axes.cost` | a b: cost and" in run("rules", "lint", path, "--markdown").out
-
-
-def test_json_has_exactly_the_keys_of_the_interface() -> None:
-    found = run("rules", "lint", "skills@1.0.0", "--json").json()
-    assert found.keys() == {"findings", "silenced"}
-    assert found["silenced"] == []
-    assert all(each.keys() == KEYS for each in found["findings"])
-    assert {each["severity"] for each in found["findings"]} <= {"error", "warning", "note"}
 
 
 def test_select_and_ignore_keep_and_leave_out_codes() -> None:

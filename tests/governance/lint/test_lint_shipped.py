@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from examples import fast_rows
-from given import emission_of, tier_of
+from given import emission_of
 from governance.revision import RULES
 from governance.revision import shipped as text_of
 
@@ -58,20 +58,6 @@ def test_what_is_accepted_is_silenced_with_a_reason(reference: str) -> None:
     assert all(len(each.silence.reason.split()) > 4 for each in found.silenced)
 
 
-def test_e20_the_novel_tier_is_out_of_reach_above_two_thirds() -> None:
-    found = {each.evidence["threshold"]: each for each in of("skills@1.0.0", "tier-unreachable")}
-    assert found.keys() == {"optimised", "novel"}
-    novel = found["novel"]
-    assert novel.path == "tiers.thresholds.novel"
-    assert novel.severity == "warning"
-    assert (novel.evidence["above"], novel.evidence["baseline"]) == ("2/3", "0.666666668")
-    assert found["optimised"].evidence["above"] == "20/23"
-    scorer = tallystick.load("skills@1.0.0")
-    for baseline, reached in (("0.666666667", True), (novel.evidence["baseline"], False)):
-        at = scorer.with_thresholds({"declarative": {"baseline": baseline}})
-        assert (tier_of(at, "declarative", 1) == novel.evidence["level"]) is reached
-
-
 @pytest.mark.parametrize("version", BOTH)
 def test_e54_the_largest_emission(version: str) -> None:
     (found,) = of(f"skills@{version}", "emission-above-one")
@@ -98,53 +84,3 @@ def test_e54_the_combination_gives_the_largest_emission() -> None:
     tier = levels[multiplier.normalize() if multiplier % 1 else Decimal(int(multiplier))]
     emission = emission_of(scorer, "agent_composition", quality=quality, tier=tier, **given)
     assert str(emission) == found.evidence["emission"]
-
-
-def workflow(quality: float) -> dict[str, Any]:
-    """A record that has spent nothing and done what it planned."""
-    return {
-        "skill_type": "workflow",
-        "task_id": "t",
-        "round": 1,
-        "epoch": 0,
-        "validator": "5V",
-        "miner": {"uid": 1, "hotkey": "5M"},
-        "role": "primary",
-        "task": {"max_budget_tao": 1, "max_latency_seconds": 60},
-        "submission": {},
-        "checks": {
-            "output_quality": quality,
-            "steps_completed": 1,
-            "total_steps": 1,
-            "actual_tao": 0,
-            "actual_seconds": 0,
-            "actual_retries": 0,
-            "timeouts": 0,
-            "hard_failures": 0,
-        },
-    }
-
-
-@pytest.mark.parametrize("version", BOTH)
-def test_e47_the_cliff_of_success(version: str) -> None:
-    cliffs = [
-        each
-        for each in of(f"workflow@{version}", "cliff")
-        if each.evidence["position"] == "0.700000000"
-    ]
-    (found,) = cliffs
-    assert found.path == "axes.cost"
-    assert found.evidence["height"] == "0.400000000"
-    assert found.evidence["composite"] == {"below": "0.450000000", "above": "0.850000000"}
-    scorer = tallystick.load(f"workflow@{version}")
-    scores = [str(scorer.score(workflow(quality)).quality) for quality in (0.7, 0.700000001)]
-    assert scores == list(found.evidence["composite"].values())
-
-
-def test_e49_doing_nothing_scores() -> None:
-    (found,) = of("workflow@1.0.0", "free-points")
-    assert found.evidence["quality"] == "0.100000000"
-    record = workflow(0)
-    record["checks"] |= {"steps_completed": 0, "total_steps": 0}
-    quality = tallystick.load("workflow@1.0.0").score(record).quality
-    assert str(quality) == found.evidence["quality"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from governance.revision import bound, shipped
 
 import tallystick
-from tallystick.resources import folder
 from tallystick_consensus.group import GroupConsensus
 from tallystick_consensus.rules import COMPONENTS
 from tallystick_governance.prove.consensus import FLOODING, LAWS, SIZES, UNANIMOUS
@@ -63,17 +62,15 @@ def test_as_printed_flooding_pays_in_groups_of_every_size_but_not_for_the_precis
 
 
 @pytest.mark.nightly
-def test_kinds_that_every_policy_can_say_refute_nothing(tmp_path: Path) -> None:
+def test_kinds_that_every_policy_can_say_refute_nothing() -> None:
     """A counterexample is a group, not a count that no group has."""
-    text = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
+    text = shipped("skills@1.1.0", ('kinds = "expressible"', 'kinds = "all"'))
     said = '["net_domain", "fs_read", "fs_write", "tool", "child"]'
     lines = [
         f"capability_kinds = {said}" if line.startswith("capability_kinds") else line
-        for line in text.replace('kinds = "expressible"', 'kinds = "all"').splitlines()
+        for line in text.splitlines()
     ]
-    path = tmp_path / "rules.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    found = prove(tallystick.load(str(path)), only=UNANIMOUS)
+    found = prove(bound("\n".join(lines)), only=UNANIMOUS)
     assert {each.status for each in found} == {"proved"}
 
 
@@ -94,13 +91,9 @@ def test_kinds_that_every_policy_can_say_refute_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_a_rule_set_that_breaks_a_law_is_not_proved(
-    tmp_path: Path, old: str, new: str, name: str, component: str
+    old: str, new: str, name: str, component: str
 ) -> None:
-    text = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
-    assert old in text
-    path = tmp_path / "rules.toml"
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    found = prove(tallystick.load(str(path)), only=name)
+    found = prove(bound(shipped("skills@1.1.0", (old, new))), only=name)
     before = answers("skills@1.1.0", name)
     worse = {
         each.axis for each, was in zip(found, before, strict=True) if each.status != was.status

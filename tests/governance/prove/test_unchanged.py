@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from governance.revision import shipped
+from governance.revision import Change, bound, shipped
 
 import tallystick
 from tallystick.scoring.scorer import Scorer
@@ -18,10 +16,8 @@ from tallystick_governance.prove.unchanged import unchanged
 Key = tuple[str, str, str, str | None]
 
 
-def rules(folder: Path, reference: str, *changes: tuple[str, str]) -> Scorer:
-    path = folder / "changed.toml"
-    path.write_text(shipped(reference, *changes), encoding="utf-8")
-    return tallystick.load(str(path))
+def rules(reference: str, *changes: Change) -> Scorer:
+    return bound(shipped(reference, *changes))
 
 
 def key(answer: Answer) -> Key:
@@ -55,9 +51,9 @@ def test_of_equal_rules_nothing_is_asked() -> None:
         }
 
 
-def test_the_questions_about_a_changed_value_and_its_readers_are_asked(tmp_path: Path) -> None:
+def test_the_questions_about_a_changed_value_and_its_readers_are_asked() -> None:
     old = tallystick.load("workflow@1.1.0")
-    new = rules(tmp_path, "workflow@1.1.0", ("unplanned_retry = 0.1", "unplanned_retry = 0.2"))
+    new = rules("workflow@1.1.0", ("unplanned_retry = 0.1", "unplanned_retry = 0.2"))
     left_out = unchanged(old, new)
     assert {a.axis for a in outline(new, left_out=left_out) if a.skill_type == "workflow"} == {
         *("reliability", "quality"),
