@@ -2,9 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from base64 import b64decode
 from pathlib import Path
@@ -194,46 +191,6 @@ def test_a_back_test_is_not_written_into_its_history(history: Path, tmp_path: Pa
     history.rename(folder / "a.jsonl")
     message_of(run("backtest", folder, *BOTH, "-o", folder))
     assert [path.name for path in folder.iterdir()] == ["a.jsonl"]
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-
-from tallystick.plugins.registry import installed
-from tallystick.scoring.executors.local import Local
-from tallystick_governance.backtest.candidates import candidates_of
-from tallystick_governance.backtest.run import backtest
-
-folder = Path(sys.argv[1])
-
-
-def end(_done):
-    # once the tables are begun, and before they are ended
-    if list(folder.glob(".out.*.part/new/flips.parquet")):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
-more = {"executor": Local(2)} if sys.argv[2] == "2" else {}
-backtest(folder / "history.jsonl", candidates, folder / "out", progress=end, **more)
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_run_that_is_killed_leaves_no_folder_and_can_run_again(
-    records: bytes, tmp_path: Path, workers: str
-) -> None:
-    history, output = tmp_path / "history.jsonl", tmp_path / "out"
-    history.write_bytes(records * 20)
-    command = [sys.executable, "-c", KILLED, tmp_path, workers]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert not output.exists()
-    history.write_bytes(records)
-    assert run("backtest", history, *BOTH, "-o", output).status == 0
-    assert (output / "summary.json").is_file()
 
 
 STRANGE = {

@@ -16,7 +16,6 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.numbers.nano import from_decimal, publish
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import Reject
-from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer, bind
@@ -280,24 +279,3 @@ def test_the_uid_is_that_of_the_last_record(tmp_path: Path) -> None:
         each.miner_hotkey: each.miner_uid for each in results
     }
     assert [miner.hotkey for miner in outcome.miners] == sorted({r.miner_hotkey for r in results})
-
-
-@pytest.mark.nightly
-def test_workers_count_the_same(history: Path, tmp_path: Path) -> None:
-    extract_file(history, tmp_path / "facts.parquet", installed(), chunk=90)
-    sweep = parse_sweep("axes.policy.beta=0.4:0.6:0.1")
-    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed())
-    # what comes from several is put in order in one place, whatever is read
-    for path, workers in ((history, 2), (tmp_path / "facts.parquet", 1)):
-        alone, with_workers = list[FlipRows](), list[FlipRows]()
-        reader = reader_of(path, candidates)
-        outcome = outcome_of(reader, candidates, on_flips=alone.append)
-        again = outcome_of(
-            reader, candidates, on_flips=with_workers.append, executor=Local(workers)
-        )
-        assert again == outcome
-        assert [told(rows) for rows in with_workers] == [told(rows) for rows in alone]
-
-
-def told(rows: FlipRows) -> tuple[object, ...]:
-    return (rows.candidate, rows.skill_type, rows.record.tolist(), rows.tier_distance.to_pylist())

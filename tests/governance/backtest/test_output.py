@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from governance.backtest.made_up import (
-    NASTY,
     PLAIN,
     TIERS,
     TYPES,
@@ -105,24 +104,6 @@ def test_the_summary_has_sorted_keys_text_decimals_and_every_digest(
     assert first["types"][TYPES[0]]["migration"]["baseline_tiers"] == list(TIERS)
     total = found.baseline.types[TYPES[0]].emission.total()
     assert Decimal(first["types"][TYPES[0]]["baseline_total"]) == Decimal(total).scaleb(-9)
-
-
-def test_the_rows_of_miners_add_up(folder: Path, found: Outcome) -> None:
-    rows = pq.read_table(folder / "miners.parquet").to_pylist()
-    for candidate in found.candidates[1:]:
-        mine = [row for row in rows if row["candidate"] == candidate.identity.name]
-        overall = [row for row in mine if row["skill_type"] is None]
-        assert [row["miner_hotkey"] for row in overall] == [m.hotkey for m in found.miners]
-        assert abs(sum(row["candidate_share"] for row in overall) - 1) < Decimal("1e-7")
-        for each in overall:
-            parts = [
-                row["candidate_amount"]
-                for row in mine
-                if row["miner_hotkey"] == each["miner_hotkey"] and row["measure"] == "emission"
-            ]
-            assert sum(parts) == 2 * each["candidate_amount"]
-            assert each["share_change"] == each["candidate_share"] - each["baseline_share"]
-    assert NASTY in {row["miner_hotkey"] for row in rows}
 
 
 def test_reputations_stand_beside_the_miners(folder: Path, found: Outcome) -> None:

@@ -18,7 +18,6 @@ from tallystick.errors import InputError, StateError, TallystickError
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Answer, Function, Task
-from tallystick.scoring.executors.local import Local
 from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
 from tallystick_governance.backtest.outcome import EpochState, Outcome
@@ -153,35 +152,6 @@ def test_the_order_of_the_history_does_not_matter(tmp_path: Path) -> None:
     assert [each.state for each in ordered.candidates] == [c.state for c in shuffled.candidates]
 
 
-@pytest.mark.nightly
-def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", made(5))
-    outcome, _ = replayed(path, ["skills@1.0.0", "skills@1.1.0"], [])
-    baseline = outcome.baseline
-    assert baseline.state is not None
-    seeded = baseline.seeded
-    assert seeded is not None
-    assert any(found.emission != seeded[name].emission for name, found in baseline.types.items())
-    for name, found in baseline.types.items():
-        assert baseline.state.emission[name] == found.emission.total()
-        # the quality does not depend on thresholds, and no record comes twice
-        assert found.quality == seeded[name].quality
-
-
-@pytest.mark.nightly
-def test_workers_replay_the_same(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", made(8))
-    sweep = parse_sweep("skill_types.declarative.baseline=0.3:0.5:0.1")
-    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed(), SWITCHES)
-    alone, with_workers = list[EpochState](), list[EpochState]()
-    reader = reader_of(path, candidates)
-    outcome = outcome_of(reader, candidates, on_epoch=alone.append)
-    again = outcome_of(reader, candidates, on_epoch=with_workers.append, executor=Local(2))
-    assert again == outcome
-    assert with_workers == alone
-    assert {each.candidate for each in alone} == set(range(len(candidates)))
-
-
 def test_a_worker_refuses_a_history_that_is_another_one(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", made(8))
     candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
@@ -208,17 +178,6 @@ class Changing:
         for task in tasks:
             yield sent(task)
             self.path.write_bytes(self.path.read_bytes() + b"{}\n")
-
-
-@pytest.mark.nightly
-def test_a_record_that_comes_twice_counts_once(tmp_path: Path) -> None:
-    records = made(6)
-    once, _ = replayed(written(tmp_path / "a.jsonl", records), ["skills@1.0.0", "skills@1.1.0"], [])
-    twice, _ = replayed(
-        written(tmp_path / "b.jsonl", records + records), ["skills@1.0.0", "skills@1.1.0"], []
-    )
-    assert once.baseline.state == twice.baseline.state
-    assert [each.types for each in once.candidates] == [each.types for each in twice.candidates]
 
 
 def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from governance.backtest.made_up import (
 from jinja2 import UndefinedError
 
 from tallystick.io.text import short
-from tallystick.numbers.text import decimal, percent, points
+from tallystick.numbers.text import percent, points
 from tallystick_governance.backtest import plots, report
 from tallystick_governance.backtest.comparison import CandidateComparison, Selection
 from tallystick_governance.backtest.outcome import Outcome
@@ -172,16 +172,6 @@ def test_the_page_begins_with_what_is_proposed_and_why(drawn: str) -> None:
     assert places == sorted(places)
 
 
-def test_the_baseline_has_a_row_of_its_own(drawn: str) -> None:
-    overall = compared(outcome(many=30, replayed=True))[0].overall
-    rows = re.findall(r'<tr class="base">(.*?)</tr>', drawn, re.DOTALL)
-    assert len(rows) == 1
-    text = Reader(rows[0]).text.split("\n")
-    assert text[0] == "rules@1.0.0, the baseline"
-    assert text[1:3] == ["0.00 %", decimal(overall.total_before, 1)]
-    assert decimal(overall.concentration_before.gini) in text
-
-
 @pytest.mark.parametrize("candidates", fast_rows([1, 3], 0))
 @pytest.mark.usefixtures("undrawn")
 def test_each_term_is_explained_once(candidates: int) -> None:
@@ -245,26 +235,6 @@ def test_thresholds_stand_before_and_after_in_numbers(*, replayed: bool) -> None
     assert len(rows) == 2 * len(TYPES)
     kind = "those of the replay" if replayed else "those of a new network"
     assert f"Thresholds: {kind}" in Reader(html).text
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_words_that_are_not_the_candidate_s_own_are_not_shown() -> None:
-    found = outcome(many=8)
-    own = found.candidates[1]
-    said = attrs.evolve(own.proposal, summary="", source="")
-    silent = attrs.evolve(found, candidates=(found.baseline, attrs.evolve(own, proposal=said)))
-    text = Reader(page(silent)).text
-    assert "Why: its file has no summary of its own." in text
-    assert "in the words of its file" not in text
-    assert own.proposal.summary in Reader(page(found)).text
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_column_says_what_it_shows_and_a_value_which_formula_reads_it() -> None:
-    html = page(outcome(many=8))
-    heads = re.findall(r'<th scope="col">([^<]*) <small>([^<]*)</small></th>', html)
-    assert {"tau-b", "Gini", "HHI", "changes hands"} <= {head for head, _ in heads}
-    assert "made-up/care@2 reads slope\n  care = 1 − slope · risk" in Reader(html).text
 
 
 @pytest.mark.nightly
@@ -354,25 +324,6 @@ def test_candidates_stand_beside_each_other_and_the_first_have_plots(
     assert ("axes.policy.weight = 0.013" in read.text) is swept
 
 
-def drawing(plot: plots.Plot) -> str:
-    """A picture without its colours for dark pages."""
-    return plot.svg.partition("</style>")[2]
-
-
-@pytest.mark.nightly
-def test_the_baseline_is_marked_in_a_sweep_and_beside_candidates() -> None:
-    swept = compared(outcome(candidates=3, many=6, swept=True))
-    curves = plots.across(swept, ["a", "b", "c"])
-    assert [each.says.partition(";")[0] for each in curves] == [*plots.METRICS]
-    for each in curves:
-        assert drawing(each).count(f'fill="{plots.LOSS}"') == 1
-        assert "stroke-dasharray" in each.svg
-    given = compared(outcome(candidates=3, many=6))
-    for each in plots.across(given, ["a", "b", "c"]):
-        assert "the baseline" in each.svg
-        assert drawing(each).count(f'fill="{plots.SAME}"') == 1
-
-
 def test_changes_are_drawn_from_the_largest_gain_to_the_largest_loss() -> None:
     found = compared(outcome(many=60))[0].overall
     svg = plots.change(found, None).svg
@@ -382,14 +333,6 @@ def test_changes_are_drawn_from_the_largest_gain_to_the_largest_loss() -> None:
     assert [unescape(each) for each in labels] == [
         f"{n}. {short(each.miner.hotkey)}" for n, each in enumerate(expected, 1)
     ]
-
-
-def test_pictures_have_colours_for_dark_pages(drawn: str) -> None:
-    for each in Reader(drawn).every("img"):
-        svg = b64decode((each["src"] or "").partition(",")[2]).decode()
-        assert "@media (prefers-color-scheme: dark)" in svg
-        used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', svg))
-        assert used <= set(plots.DARK)
 
 
 def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
