@@ -211,23 +211,6 @@ def test_answers_that_are_kept_fit(asked: list[tuple[str, int]], most: int) -> N
     assert not kept._answers or kept.size > 0
 
 
-def test_the_answer_that_was_asked_for_longest_ago_goes_first() -> None:
-    kept = KeptAnswers(20_000)
-    for address in "abcdefghijklmnop":
-        kept.put(address, "t", Answer(bytes(1000)))
-        kept.get("a", "t")
-    assert kept.get("a", "t") is not None
-    assert kept.get("b", "t") is None
-    assert kept.get("p", "t") is not None
-
-
-def test_an_answer_of_an_eighth_of_the_room_is_not_kept() -> None:
-    kept = KeptAnswers(8000)
-    kept.put("a", "t", Answer(bytes(1000)))
-    assert kept.get("a", "t") is None
-    assert kept.size == 0
-
-
 def test_assets_have_their_digest_in_the_name_and_are_kept_for_ever(service: Live) -> None:
     from tallystick_service.assets import read_assets
 

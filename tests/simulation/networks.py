@@ -16,7 +16,6 @@ from tallystick.scoring.bound_rules import BoundRules, bind_rules
 from tallystick_simulation.assumptions import shipped_assumptions
 from tallystick_simulation.network import Network, Participant
 from tallystick_simulation.pool import Pool
-from tallystick_simulation.run import run
 from tallystick_simulation.strategy import MinerStrategy, strategies_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,16 +97,3 @@ def network(  # noqa: PLR0913  # the sizes of a network
         tasks=tasks,
         seed=seed,
     )
-
-
-def pay_per_work(rules: BoundRules, pool: Pool, strategy: str, skill_type: str) -> float:
-    """Return the pay of the first miner under a strategy, in units of its pay for honest work."""
-    return _pay(rules, pool, strategy, skill_type) / _pay(rules, pool, "honest", skill_type)
-
-
-@cache
-def _pay(rules: BoundRules, pool: Pool, strategy: str, skill_type: str) -> float:
-    types = frozenset({skill_type})
-    own = network(rules, pool, strategy, types, epochs=5, rounds=6, tasks=3)
-    pay, work = run(own, pool).pay_per_work("miner-00")
-    return pay / work

@@ -95,19 +95,6 @@ def test_it_is_paid_where_axes_make_up_for_each_other_and_not_in_force() -> None
     assert (paid(*searched()) or 0) > 10**8
 
 
-@pytest.mark.nightly
-def test_an_answer_to_nothing_done_is_paid_by_the_first_rules_alone() -> None:
-    # E49: nothing done scores 0.10 under 1.0.0
-    first, second = (
-        constant_answer(trial_of(shipped(f"workflow@{version}"), "workflow"))
-        for version in ("1.0.0", "1.1.0")
-    )
-    assert first is not None
-    assert second is not None
-    assert (first.mean, second.mean) == (100_000_000, 0)
-    assert constant_answer(trial_of(shipped("workflow@1.0.0"), "workflow")) == first
-
-
 def test_a_task_for_which_it_is_not_valid_has_no_answer() -> None:
     trial, answer = searched()
     pool = trial.pool.of(PYTHON)

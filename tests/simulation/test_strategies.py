@@ -1,10 +1,10 @@
-"""Planted exploits are found, harmless changes are not."""
+"""What each strategy does: whom it is chosen for, what it answers, and what that costs."""
 
 from __future__ import annotations
 
 import attrs
 import pytest
-from networks import changed, network, pay_per_work, pool_of, shipped, strategies
+from networks import changed, network, pool_of, shipped, strategies
 
 from tallystick.errors import InputError
 from tallystick.numbers.nano import NANO
@@ -12,28 +12,6 @@ from tallystick_simulation.run import run
 from tallystick_simulation.strategy import strategy_of
 
 SHIPPED = "skills@1.2.0"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("skill_type", "strategy", "before", "after"),
-    [
-        ("workflow", "idle", "workflow@1.0.0", "workflow@1.1.0"),
-        *(
-            pytest.param(*case, "skills@1.0.0", "skills@1.1.0", marks=pytest.mark.nightly)
-            for case in (
-                ("mcp_server", "spray:submission.findings"),
-                ("rag_knowledge", "pad:submission.findings"),
-            )
-        ),
-    ],
-)
-def test_exploits_of_first_versions_are_found_there_and_not_in_the_next(
-    skill_type: str, strategy: str, before: str, after: str
-) -> None:
-    pool = pool_of(after, 16)
-    assert pay_per_work(shipped(before), pool, strategy, skill_type) > 1.05
-    assert pay_per_work(shipped(after), pool, strategy, skill_type) < 1
 
 
 def test_who_grinds_hotkeys_is_chosen_where_they_decide() -> None:
