@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import attrs
@@ -20,9 +18,10 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from tallystick.errors import StateError, StoreError, TallystickError
 from tallystick.io.text import masked
@@ -30,7 +29,7 @@ from tallystick_service.access import Viewer
 from tallystick_service.answer import Answer, RefusedQuestionError, parts_of
 from tallystick_service.api import ROUTES as API
 from tallystick_service.assets import PREFIX
-from tallystick_service.guard import Guard, refusal, send_answer
+from tallystick_service.guard import Guard, refusal, response_of
 from tallystick_service.health import HealthSource
 from tallystick_service.metrics import Observations
 from tallystick_service.openapi import description
@@ -88,15 +87,16 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
             await site.scoring.close()
 
     rows = [
-        StarletteRoute(row.path, _Endpoint(desk, row), methods=[_method(row)], name=row.name)
+        StarletteRoute(row.path, _endpoint(desk, row), methods=[_method(row)], name=row.name)
         for row in ROUTES
     ]
-    static = StarletteRoute(f"{PREFIX}{{name:path}}", _Static(site), methods=["GET"])
+    static = StarletteRoute(f"{PREFIX}{{name:path}}", partial(_file, site), methods=["GET"])
     starlette = Starlette(
         routes=[*routes, *rows, static],
         lifespan=lifespan,
         exception_handlers={
             HTTPException: partial(_unrouted, site),
+            RefusedQuestionError: partial(_told, site),
             StoreError: partial(_unread, site),
             Exception: partial(_failed, site),
         },
@@ -110,38 +110,24 @@ def _method(row: Route) -> str:
     return "POST" if row.posted else "GET"
 
 
-class _Endpoint:
-    """The ASGI application of one row; a class, as Starlette calls those with ASGI's arguments."""
+def _endpoint(desk: _Desk, row: Route) -> Callable[[Request], Awaitable[Response]]:
+    """Return the function of Starlette that answers the questions of a row."""
 
-    def __init__(self, desk: _Desk, row: Route) -> None:
-        self._desk, self._row = desk, row
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
+    async def answered(request: Request) -> Response:
         try:
-            answer, headers = await self._desk.answer(self._row, request)
-        except RefusedQuestionError as error:
-            answer, headers = error_answer(self._desk.site, error, scope), {}
+            return response_of(await desk.answer(row, request))
         except TallystickError as error:
-            answer, headers = error_answer(self._desk.site, _refused(error), scope), {}
-        await send_answer(answer, scope, send, headers)
+            raise _refused(error) from error
+
+    return answered
 
 
-class _Static:
-    """The ASGI application of the files of the pages."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        asset = self._site.assets.get(scope["path"])
-        if asset is None:
-            await send_answer(
-                error_answer(self._site, not_there(scope["path"]), scope), scope, send
-            )
-            return
-        answer = Answer(asset.body, asset.media_type, headers={"cache-control": _FOR_EVER})
-        await send_answer(answer, scope, send)
+async def _file(site: Site, request: Request) -> Response:
+    """Return a file of the pages."""
+    asset = site.assets.get(request.scope["path"])
+    if asset is None:
+        raise not_there(request.scope["path"])
+    return response_of(Answer(asset.body, asset.media_type), {"cache-control": _FOR_EVER})
 
 
 class _Desk:
@@ -151,8 +137,8 @@ class _Desk:
         self.site, self._limiter = site, limiter
         self._underway: dict[tuple[str, str], asyncio.Task[tuple[Answer, Version]]] = {}
 
-    async def answer(self, row: Route, request: Request) -> tuple[Answer, Mapping[str, str]]:
-        """Return an answer and the headers that it has by its identity."""
+    async def answer(self, row: Route, request: Request) -> Answer:
+        """Return an answer with the headers that it has by its identity."""
         site = self.site
         values, body = values_of(row, request), await request.body()
         form = body if row.proves else None
@@ -167,32 +153,32 @@ class _Desk:
             request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         )
         if not row.reads:
-            answer = row.answer(question)
-            if inspect.isawaitable(answer):
-                answer = await answer
-            return answer, {"cache-control": "no-store"}
+            answered = row.answer(question)
+            return answered if isinstance(answered, Answer) else await answered
         if not row.is_kept:
-            answer, _ = await self._in_thread(self._read, question)
-            return answer, {"cache-control": "no-store"}
+            answer, _ = await self._in_thread(question)
+            return answer
         current = await site.version_now(self._limiter)
         etag = site.etag(current, viewer)
         headers = self._headers(current, etag, viewer)
         if _has_tag(request.headers, etag):
-            return Answer(b"", status=HTTPStatus.NOT_MODIFIED), headers
+            return Answer(b"", status=HTTPStatus.NOT_MODIFIED, headers=headers)
         kept = site.kept.get(question.address, etag)
         if kept is not None:
-            return kept, headers
+            return kept
         answer, of = await self._computed(question, etag)
         etag = site.etag(of, viewer)
+        headers = {**answer.headers, **self._headers(of, etag, viewer)}
+        answer = attrs.evolve(answer, headers=headers)
         site.kept.put(question.address, etag, answer)
-        return answer, self._headers(of, etag, viewer)
+        return answer
 
     async def _computed(self, question: Question, etag: str) -> tuple[Answer, Version]:
         """Return an answer that is computed once for all who ask for it meanwhile."""
         key = question.address, etag
         task = self._underway.get(key)
         if task is None:
-            task = asyncio.ensure_future(self._in_thread(self._read, question))
+            task = asyncio.ensure_future(self._in_thread(question))
             self._underway[key] = task
             task.add_done_callback(partial(self._done, key))
         # who leaves does not end what others wait for
@@ -212,8 +198,8 @@ class _Desk:
         assert isinstance(answer, Answer)  # noqa: S101  # a row that reads is no coroutine
         return answer, version
 
-    async def _in_thread(self, function: Any, *arguments: Any) -> Any:  # noqa: ANN401
-        return await to_thread.run_sync(function, *arguments, limiter=self._limiter)
+    async def _in_thread(self, question: Question) -> tuple[Answer, Version]:
+        return await to_thread.run_sync(self._read, question, limiter=self._limiter)
 
     def _headers(self, current: Version, etag: str, viewer: Viewer) -> dict[str, str]:
         scope = "public" if viewer.kind == "public" else "private"
@@ -292,7 +278,7 @@ def not_there(path: str) -> RefusedQuestionError:
     )
 
 
-async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any:  # noqa: ANN401
+async def _unrouted(site: Site, request: Request, error: HTTPException) -> Response:
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "GET")
         refused = RefusedQuestionError(
@@ -304,15 +290,15 @@ async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any: 
         )
     else:
         refused = not_there(request.scope["path"])
-    return _response(site, request, refused)
+    return await _told(site, request, refused)
 
 
-async def _unread(site: Site, request: Request, error: StoreError) -> Any:  # noqa: ANN401
+async def _unread(site: Site, request: Request, error: StoreError) -> Response:
     """Return the answer of another's route that cannot read the state, as on a full disk."""
-    return _response(site, request, _refused(error))
+    return await _told(site, request, _refused(error))
 
 
-async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noqa: ANN401, ARG001
+async def _failed(site: Site, request: Request, error: Exception) -> Response:  # noqa: ARG001
     """Return the answer to a question on which the service itself fails; the server logs why."""
     refused = RefusedQuestionError(
         "internal-error",
@@ -320,27 +306,18 @@ async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noq
         "an answer",
         "tell the operator, whose log has the reason",
     )
-    return _response(site, request, refused)
+    return await _told(site, request, refused)
 
 
-def _response(site: Site, request: Request, refused: RefusedQuestionError) -> Any:  # noqa: ANN401
-    from starlette.responses import Response
-
-    answer = error_answer(site, refused, request.scope)
-    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
-
-
-def error_answer(site: Site, error: RefusedQuestionError, scope: Scope) -> Answer:
+async def _told(site: Site, request: Request, error: RefusedQuestionError) -> Response:
     """Return a refusal: a page where the asker wants one, and else JSON."""
-    accepted = Headers(scope=scope).get("accept", "")
-    if "text/html" in accepted and not scope["path"].startswith("/api/"):
-        try:
-            # a form is asked for again where it was posted
-            again = scope["path"] if scope["method"] == "POST" else "/"
+    accepted, path = request.headers.get("accept", ""), request.scope["path"]
+    if "text/html" in accepted and not path.startswith("/api/"):
+        # a form is asked for again where it was posted
+        again = path if request.method == "POST" else "/"
+        with suppress(TemplateNotFound):
             page = site.page(
                 "error.html", error.status, None, question=None, error=error, again=again
             )
-        except TemplateNotFound:
-            return refusal(error)
-        return attrs.evolve(page, headers=error.headers)
-    return refusal(error)
+            return response_of(page, error.headers)
+    return response_of(refusal(error))

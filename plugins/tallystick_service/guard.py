@@ -14,10 +14,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from math import ceil
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
@@ -87,7 +87,9 @@ class Guard:
             self._check(scope)
             body = await self._body(scope, receive)
         except RefusedQuestionError as error:
-            await send_answer(refusal(error), scope, guarded, close=True)
+            # a part of the request may be unread
+            response = response_of(refusal(error), {"connection": "close"})
+            await response(scope, receive, guarded)
             return
         if body is None:
             return
@@ -297,33 +299,14 @@ def refusal(error: RefusedQuestionError) -> Answer:
     return Answer(answer.body, answer.media_type, answer.status, error.headers)
 
 
-async def send_answer(
-    answer: Answer,
-    scope: Scope,
-    send: Send,
-    headers: Mapping[str, str] | None = None,
-    *,
-    close: bool = False,
-) -> None:
-    """Send an answer, to HEAD without its body.
+def response_of(answer: Answer, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer as Starlette sends it.
 
     Args:
         answer: what is sent.
-        scope: of the request.
-        send: of ASGI.
         headers: others that it carries.
-        close: whether the connection ends with it, as a part of the request may be unread.
     """
-    fields = {
-        "content-type": answer.media_type,
-        "content-length": str(len(answer.body)),
-        **answer.headers,
-        **(headers or {}),
-        **({"connection": "close"} if close else {}),
-    }
-    if answer.status == HTTPStatus.NOT_MODIFIED:
-        del fields["content-length"], fields["content-type"]
-    raw: list[Any] = [(name.encode(), value.encode("latin-1")) for name, value in fields.items()]
-    await send({"type": "http.response.start", "status": answer.status, "headers": raw})
-    body = b"" if scope["method"] == "HEAD" else answer.body
-    await send({"type": "http.response.body", "body": body})
+    fields = {**answer.headers, **(headers or {})}
+    # nothing has no kind
+    kind = None if answer.status == HTTPStatus.NOT_MODIFIED else answer.media_type
+    return Response(answer.body, answer.status, fields, kind)

@@ -243,7 +243,7 @@ class KeptAnswers:
 
 def _size(address: str, answer: Answer) -> int:
     # what Python needs beside the bytes themselves
-    return len(answer.body) + len(address) + 512
+    return len(answer.body) + len(address) + 1024
 
 
 def environment(assets: Mapping[str, Asset]) -> Environment:
