@@ -9,7 +9,6 @@ from third_party import oracle
 from third_party.blend_releases import PACKAGE, PROJECT
 
 from tallystick.scoring.result import Result
-from tallystick.scoring.scorer import Scorer
 
 TYPES = tuple(f"blend/{name}" for name in oracle.WEIGHTS)
 RULES = PROJECT / PACKAGE / "rules" / "blend" / "1.0.0.toml"
@@ -42,10 +41,3 @@ def example(kind: str = "mcp_server", **changes: dict[str, Any]) -> dict[str, An
         if record["skill_type"] == f"blend/{kind}":
             return {n: p | changes[n] if n in changes else p for n, p in record.items()}
     raise AssertionError(kind)
-
-
-def scored(blend: Scorer, record: dict[str, Any]) -> Result:
-    """The result of one record, which is that of the oracle."""
-    result = blend.score(json.dumps(record, default=float))
-    assert found_in(result) == expected(record)
-    return result

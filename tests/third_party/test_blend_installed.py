@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from third_party.blend_releases import PACKAGE, PROJECT, copy_of, release_1_1
+from third_party.blend_releases import PACKAGE, copy_of, release_1_1
 from third_party.environment import Environment
 
 from tallystick.scoring.scorer import Scorer
@@ -89,11 +89,3 @@ def test_it_works_installed_and_keeps_its_bytes_when_it_is_updated(  # one story
 def test_it_passes_the_conformance_kit(environment: Environment, tmp_path: Path) -> None:
     environment.tallystick("plugins", "check", "blend")
     environment.tallystick("plugins", "check", str(release_1_1(tmp_path / "newer")))
-
-
-@pytest.mark.process
-def test_its_examples_score_where_it_is_installed(environment: Environment, tmp_path: Path) -> None:
-    examples = PROJECT / PACKAGE / "examples.jsonl"
-    output = tmp_path / "out.jsonl"
-    environment.tallystick("score", str(examples), "--rules", "blend@1.0.0", "-o", str(output))
-    assert len(output.read_text().splitlines()) == 6

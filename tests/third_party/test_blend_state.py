@@ -8,14 +8,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import pyarrow.parquet as pq
-import pytest
 from third_party import oracle
 
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
-from tallystick_governance.backtest.run import backtest
 from tallystick_state.ledger import Ledger
 
 RULES = "blend@1.0.0"
@@ -105,51 +101,3 @@ def test_thresholds_follow_the_results_and_pin_the_next_epoch(
             assert Fraction(result.emission or 0) == found.emission
             tiers.add(result.tier)
     assert tiers == {tier for tier, _ in oracle.LEVELS}
-
-
-@pytest.mark.parametrize("low", [False, True])
-def test_novel_is_the_larger_of_what_is_tracked_and_its_floor(
-    plugins: Registry, blend: Scorer, records: list[bytes], tmp_path: Path, low: bool
-) -> None:
-    """Good results all alike lift the floor; poor ones pull what is tracked, above its floor."""
-    source, kind = tmp_path / "records.jsonl", "blend/executable_python"
-    sample = next(r for r in map(read, records) if r["skill_type"] == kind and "checks" in r)
-    evidence = Decimal("0.2") if low else Decimal("0.9")
-    sample["task"] |= {"provenance": "human"}
-    sample["submission"]["verdict"] = sample["task"]["ground_truth"]
-    sample["checks"] |= {"evidence": evidence, "policy": 1}
-    made = [sample | {"task_id": f"t{n}", "epoch": 0, "round": 0} for n in range(5)]
-    source.write_text("".join(json.dumps(each, default=float) + "\n" for each in made))
-    with Ledger.create(str(tmp_path / "state.db"), RULES, registry=plugins) as ledger:
-        ledger.register(sample["miner"]["hotkey"], sample["miner"]["uid"], blend.types)
-        ledger.import_events(source)
-        found = shown(ledger.close_epoch().snapshot.thresholds)["executable_python"]
-    before = seeds()["executable_python"]
-    assert found == after(made, {"executable_python": before})["executable_python"]
-    at_floor = found["novel"] == oracle.published(HALF * found["baseline"])
-    assert at_floor is not low
-    assert (found["novel"] > before["novel"]) is not low
-
-
-@pytest.mark.nightly
-def test_its_history_is_back_tested(plugins: Registry, history: Path, tmp_path: Path) -> None:
-    swept = 'skill_types."blend/rag_knowledge".parameters.policy=0.10:0.20:0.10'
-    candidates = candidates_of([RULES], [parse_sweep(swept)], plugins)
-    assert len(candidates) == 2
-    _, written = backtest(history, candidates, tmp_path / "out", with_state=True)
-    summary = json.loads((written.folder / "summary.json").read_text())
-    change = summary["candidates"][0]["types"]
-    assert set(change) == {f"blend/{kind}" for kind in oracle.WEIGHTS}
-    moved = {
-        name for name, each in change.items() if each["baseline_total"] != each["candidate_total"]
-    }
-    assert moved == {"blend/rag_knowledge"}
-    for name in ("miners", "thresholds", "reputations"):
-        table = pq.read_table(written.folder / f"{name}.parquet", columns=["skill_type"])
-        named = set(table["skill_type"].to_pylist()) - {None}
-        assert named == {f"blend/{kind}" for kind in oracle.WEIGHTS}
-    report = (written.folder / "report.html").read_text()
-    assert "blend/rag_knowledge" in report
-    assert "skill_types.&#34;blend/rag_knowledge&#34;.parameters.policy" in report
-    assert 'id="blend/' not in report
-    assert 'href="#blend/' not in report
