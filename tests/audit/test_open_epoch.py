@@ -9,7 +9,6 @@ from state.subnet import Record, event, missed, record
 
 from tallystick_state.audit.states_audit import Verdict, audit_states
 from tallystick_state.ledger import Ledger
-from tallystick_state.transfer import export_state
 
 PYTHON = "executable_python"
 
@@ -100,17 +99,6 @@ def test_the_same_in_another_order_is_equal(tmp_path: Path) -> None:
     assert run("audit", "states", a, b).out == (
         "equal: all 0 closed epochs are the same, and so is the open one\n"
     )
-
-
-def test_exports_are_compared_too(tmp_path: Path) -> None:
-    a, b = state(tmp_path, "a", at(5)), state(tmp_path, "b")
-    for side in (a, b):
-        with Ledger.open(side) as ledger:
-            export_state(ledger, side.with_suffix(".jsonl"))
-    exports = [side.with_suffix(".jsonl") for side in (a, b)]
-    found = run("audit", "states", *exports, "--json")
-    assert (found.status, found.json()["verdict"]["kind"]) == (1, "membership")
-    assert found.json()["verdict"]["key"][3] == 5
 
 
 def test_rules_that_one_has_scheduled_are_told_before_they_begin(tmp_path: Path) -> None:

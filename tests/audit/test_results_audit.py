@@ -267,11 +267,6 @@ def test_rows_that_are_missing_extra_twice_or_of_rejects_are_told(
     assert (told[1].derived or "").startswith("rejected: ")
 
 
-def test_rows_may_come_in_any_order(audit: Audit, rows: list[Json]) -> None:
-    found, _ = audit.rows(rows[::-1])
-    assert (found.verdict, found.equal) == ("equal", len(rows))
-
-
 def in_floats(rows: list[Json], digits: Callable[[str], float]) -> list[Json]:
     names = ("quality", "emission")
     return [{**row, **{n: digits(row[n]) for n in names if row[n] is not None}} for row in rows]

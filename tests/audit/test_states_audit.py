@@ -164,14 +164,6 @@ def test_another_record_is_told_and_the_record_decides(mine: Lived, tmp_path: Pa
         assert (verdict.explanation is None) == (has is None)
 
 
-def test_other_rules_are_told(mine: Lived, tmp_path: Path) -> None:
-    with Ledger.create(str(tmp_path / "theirs.db"), "skills@1.1.0") as ledger:
-        ledger.adopt("skills@1.2.0", EPOCH)
-        ledger.close_epoch()
-    verdict = audit_states(mine.export, tmp_path / "theirs.db")
-    assert (verdict.kind, verdict.epoch, verdict.step) == ("rules", 0, None)
-
-
 def test_states_of_two_networks_are_not_compared(mine: Lived, tmp_path: Path) -> None:
     with Ledger.create(str(tmp_path / "other.db"), "skills@1.2.0") as ledger:
         ledger.close_epoch()

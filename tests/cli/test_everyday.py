@@ -139,16 +139,6 @@ def test_an_empty_answer_says_why(
     assert found["reason"] in empty.do(*command).out
 
 
-def test_weights_say_what_is_missing(empty: Subnet) -> None:
-    empty.do("miner", "register", "hk-1", "--uid", "1", "--types", PYTHON)
-    assert "no round is closed yet" in empty.do("weights").out
-    empty.do("round", "close", empty.lines(record("t1", consensus=0.0)))
-    assert "score above 0 in round 0, the last closed one" in empty.do("weights").out
-    empty.do("miner", "register", "hk-2", "--uid", "1", "--types", PYTHON)
-    empty.do("miner", "sync", _slots(empty, "hk-3"))
-    assert "reason" in empty.do("weights", "--json").json()
-
-
 def _slots(subnet: Subnet, hotkey: str) -> Path:
     path = subnet.folder / "miners.jsonl"
     path.write_text(json.dumps({"uid": 1, "hotkey": hotkey, "types": [PYTHON]}))

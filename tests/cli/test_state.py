@@ -98,28 +98,6 @@ def test_closing_a_round_says_scores_and_duplicates(subnet: Subnet) -> None:
     )
 
 
-def test_an_epoch_is_closed_once(subnet: Subnet) -> None:
-    first = subnet.do("epoch", "close", "--epoch", "0", "--json")
-    before = subnet.look()
-    again = subnet.do("epoch", "close", "--epoch", "0", "--json")
-    assert (first.status, again.status) == (0, 0)
-    assert first.json()["already_closed"] is False
-    assert again.json() == first.json() | {"already_closed": True}
-    assert "epoch 0 was closed already" in subnet.do("epoch", "close", "--epoch", "0").out
-    assert subnet.look() == before
-
-
-def test_an_epoch_that_is_not_named_is_not_closed(subnet: Subnet) -> None:
-    """Given twice, a command that took the open one would close two epochs."""
-    before = subnet.look()
-    for number in (0, 1):
-        refused = subnet.do("epoch", "close")
-        assert message_of(refused).endswith(f"epoch {number} is open, so add --epoch {number}")
-        assert subnet.look() == before
-        assert subnet.do("epoch", "close", "--epoch", str(number)).status == 0
-        before = subnet.look()
-
-
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
@@ -150,14 +128,6 @@ def test_rounds_without_times_all_count(tmp_path: Path) -> None:
     for more in ((), ("--at", "2026-01-01")):
         shown = subnet.do("state", "show", "hk-1", *more, "--json").json()
         assert shown["rounds_24h"] == 3
-
-
-def test_nothing_is_seen_of_others(subnet: Subnet) -> None:
-    shown = (
-        subnet.do("state", "show", "hk-1", "--json").out + subnet.do("state", "show", "hk-1").out
-    )
-    assert "hk-2" not in shown
-    assert "t2" not in shown
 
 
 def test_scoring_with_a_state(subnet: Subnet) -> None:

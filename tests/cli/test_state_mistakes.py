@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from cli.command import message_of, run
+from cli.command import message_of
 from cli.stores import Subnet
 from state.subnet import event, record
 
@@ -75,10 +75,3 @@ def test_a_store_of_another_version_is_left_alone(subnet: Subnet, version: str) 
         assert str(subnet.where) in said
         assert version in said
     assert subnet.where.read_bytes() == before
-
-
-def test_a_server_that_is_not_there_keeps_the_password() -> None:
-    url = "postgresql://me:secret@localhost:1/none"
-    said = message_of(run("state", "info", "--state", url))
-    assert "no connection" in said
-    assert "secret" not in said

@@ -1,7 +1,6 @@
 """What a state refuses: a message with the line, and nothing has changed."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from examples import fast_rows
 from state.chronicle import digest_of
 from state.subnet import Record, event, record, written
 
-from tallystick.errors import RefusedError, StateError
+from tallystick.errors import RefusedError
 from tallystick_state.ingest import CODES
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state
@@ -128,15 +127,6 @@ def test_two_epochs_in_one_round(subnet: Subnet) -> None:
     assert found == f"{ONE}F:2: other-epoch: epoch: {message}"
 
 
-def test_every_bad_line_is_told(subnet: Subnet) -> None:
-    lines = [record("t4", "nobody"), GOOD, record("t5", epoch=3), record("t1", epoch=2)]
-    found = subnet.refused(lines).splitlines()
-    assert found[0] == "F: found 3 bad lines, expected none: nothing was recorded"
-    codes = [line.split(": ")[:2] for line in found[1:]]
-    assert codes == [["F:1", "unknown-miner"], ["F:3", "future-epoch"]]
-    assert found[2].endswith("; the same in 1 more line: 4")
-
-
 def test_of_many_bad_lines_each_cause_is_told_once_and_all_are_kept(subnet: Subnet) -> None:
     path = written(subnet.folder / "bad.jsonl", [record(f"t{n}", epoch=3) for n in range(5000)])
     with pytest.raises(RefusedError) as caught:
@@ -153,16 +143,6 @@ def test_a_bad_line_far_below_undoes_everything_before_it(subnet: Subnet) -> Non
     lines = [record(f"x{n}") for n in range(12_000)]
     found = subnet.refused([*lines, record("t4", "nobody")])
     assert "F:12001: unknown-miner" in found
-
-
-def test_a_batch_delivered_twice_is_known(subnet: Subnet) -> None:
-    before, path = subnet.look(), subnet.folder / "r.jsonl"
-    assert subnet.ledger.import_events(path).duplicates == 3
-    rounds, recorded = subnet.ledger.close_round(path)
-    assert (recorded.events, recorded.duplicates) == (0, 3)
-    # 1.15 · 2 at the seeds for both
-    assert rounds[0].scores == dict.fromkeys(("hk-1", "hk-2"), Decimal("2.3"))
-    assert subnet.look() == before
 
 
 def test_what_is_known_stays_known_in_later_epochs(subnet: Subnet) -> None:
@@ -187,39 +167,6 @@ def test_the_same_task_in_another_round_of_another_validator_or_type_is_new(
     ]
     recorded = ledger.import_events(written(subnet.folder / "new.jsonl", lines))
     assert (recorded.events, recorded.duplicates) == (5, 0)
-
-
-@pytest.mark.parametrize("epoch", [-1, 1, 2**53 - 1])
-def test_an_epoch_that_has_not_begun_cannot_be_closed(subnet: Subnet, epoch: int) -> None:
-    before = subnet.look()
-    with pytest.raises(StateError, match=rf"^found the epoch {epoch}, expected 0 to 0"):
-        subnet.ledger.close_epoch(epoch)
-    assert subnet.look() == before
-
-
-def test_a_group_of_an_unknown_type_is_not_selected(subnet: Subnet) -> None:
-    before = subnet.look()
-    with pytest.raises(StateError, match="found the skill type"):
-        subnet.ledger.select_group("python", 1, "seed")
-    assert subnet.look() == before
-
-
-@pytest.mark.parametrize("epoch", [-1, 1, 10**20])
-def test_a_group_of_an_epoch_without_a_snapshot_is_not_selected(subnet: Subnet, epoch: int) -> None:
-    before = subnet.look()
-    with pytest.raises(StateError, match="epoch"):
-        subnet.ledger.select_group(PYTHON, 1, "seed", epoch)
-    assert subnet.look() == before
-
-
-@pytest.mark.parametrize(("number", "seed"), [(-1, "s"), (2**53, "s"), (2**64, "s"), (1, "\udcff")])
-def test_a_dispatch_that_the_log_cannot_hold_is_a_mistake_of_the_user(
-    subnet: Subnet, number: int, seed: str
-) -> None:
-    before = subnet.look()
-    with pytest.raises(StateError):
-        subnet.ledger.select_group(PYTHON, number, seed)
-    assert subnet.look() == before
 
 
 def test_every_code_is_met_here() -> None:

@@ -16,7 +16,7 @@ from state.test_workflow_state import task
 from state.variants import put, variant, without_type
 
 import tallystick
-from tallystick.errors import RefusedError, RuleSetError, StateError
+from tallystick.errors import RefusedError, StateError
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
 from tallystick_state.adoption import LAST_EPOCH
@@ -156,15 +156,6 @@ def test_lines_keep_one_clock() -> None:
     with pytest.raises(StateError, match="found epochs of 7 blocks, expected 100") as refused:
         in_force.check_beside(new)
     assert refused.value.code == "clock-differs"
-
-
-def test_rules_that_do_not_load_or_bind_are_refused(ledger: Ledger, tmp_path: Path) -> None:
-    before = kinds(ledger)
-    unbound = variant(tmp_path, NEW, "1.1.8", put(-7, "axes", "detection", "too_strict"))
-    for rules in ("skills@9.9.9", tmp_path / "none.toml", unbound):
-        with pytest.raises(RuleSetError):
-            ledger.adopt(rules, 3)
-    assert kinds(ledger) == before
 
 
 def test_a_type_with_another_record_format_is_refused(ledger: Ledger, tmp_path: Path) -> None:
@@ -330,19 +321,6 @@ def test_rules_without_epochs_take_no_record_of_rules_to_come(tmp_path: Path) ->
 
 def workflow(number: int, epoch: int) -> Record:
     return task(number, "hk-1", 0.5, epoch=epoch)
-
-
-def test_another_ledger_of_the_same_store_follows(ledger: Ledger) -> None:
-    other = Ledger.open(ledger.store.shown)
-    assert other.in_force.seq == 0
-    ledger.adopt(NEW, 1)
-    ledger.close_epoch()
-    assert other.rules.rule_set.reference == NEW
-    other.adopt(NEWEST, 2)
-    ledger.close_epoch()
-    assert ledger.rules.rule_set.reference == NEWEST
-    with ledger.queries() as one, other.queries() as two:
-        assert one.digest() == two.digest()
 
 
 def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> None:

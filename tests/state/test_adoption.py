@@ -15,7 +15,6 @@ import tallystick
 from tallystick.numbers.nano import from_text
 from tallystick.rules.model import RuleSet
 from tallystick_state.adoption import adopt
-from tallystick_state.groups import candidate_pool, is_ejected
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.epochs import BaselineTracking
@@ -71,11 +70,6 @@ def adopted(found: State, old: StateRules, new: StateRules, **values: Any) -> Mi
     return adopt(found, old, new, **values).miners["hk-1"]
 
 
-def test_reputations_stay() -> None:
-    old, new = rules_of("skills@1.0.0"), rules_of("skills@1.1.0")
-    assert adopted(state(old, miner()), old, new) == miner()
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -90,23 +84,6 @@ def test_reputations_come_within_the_new_floor_and_ceiling(before: str, after: s
     assert adopted(state(old, miner(before)), old, narrow) == miner(after)
 
 
-def test_a_type_that_is_gone_keeps_its_reputation_as_it_was_and_has_no_pool() -> None:
-    old, new = rules_of("skills@1.1.0"), without("skills@1.2.0", PYTHON)
-    low = changed("skills@1.1.0", "reputation", floor=Decimal("0.7"))
-    before = state(old, miner())
-    gone = adopt(
-        before,
-        old,
-        under(new, with_section(new.rule_set, REPUTATION, low.rule_set.section(REPUTATION))),
-    )
-    assert gone.miners["hk-1"] == miner()
-    assert candidate_pool(gone, PYTHON, new, 1) == ()
-    assert PYTHON not in gone.thresholds
-    back = adopt(gone, new, old)
-    assert candidate_pool(back, PYTHON, old, 1) == ("hk-1",)
-    assert back.thresholds[PYTHON] == old.seeds[PYTHON]
-
-
 def test_a_declared_type_without_a_reputation_begins_at_initial() -> None:
     old, new = without_reputation("skills@1.1.0"), rules_of("skills@1.2.0")
     bare = miner(types=(PYTHON, RAG), reputation={})
@@ -118,18 +95,6 @@ def test_rules_without_reputations_leave_them() -> None:
     old, new = rules_of("skills@1.1.0"), without_reputation("skills@1.1.0")
     low = miner("0.010000000")
     assert adopted(state(old, low), old, new) == low
-
-
-def test_flags_stay_and_those_who_gave_them_come_from_the_log_for_a_first_quorum() -> None:
-    old, new = rules_of("skills@1.1.0"), rules_of("skills@1.2.0")
-    alone = miner(flags=3)
-    assert is_ejected(old, alone)
-    found = adopted(state(old, alone), old, new, flagged_by={"hk-1": {"val-1": 3}})
-    assert (found.flags, found.flagged_by) == (3, {"val-1": 3})
-    assert not is_ejected(new, found)
-    found = adopted(state(old, alone), old, new, flagged_by={"hk-1": {"val-2": 1, "val-1": 2}})
-    assert list(found.flagged_by) == ["val-1", "val-2"]
-    assert is_ejected(new, found)
 
 
 def test_without_a_quorum_nobody_is_noted_and_between_quorums_who_was_stays() -> None:
@@ -223,24 +188,3 @@ def test_adopting_the_same_rules_only_clamps_and_applies_floors(found: State, na
         assert after == min(max(nano, from_text("0.050000000")), from_text("1.000000000"))
     for skill_type, thresholds in found.thresholds.items():
         assert once.thresholds[skill_type]["novel"] >= thresholds["novel"]
-
-
-@given(states, names, names)
-def test_there_and_back_keeps_what_both_have_a_place_for(
-    found: State, name: str, other: str
-) -> None:
-    old, new = rules_of(name), rules_of(other)
-    settled = adopt(found, old, old)
-    back = adopt(adopt(settled, old, new), new, old)
-    assert back.miners["hk-1"].reputation == settled.miners["hk-1"].reputation
-    assert back.miners["hk-1"].flags == settled.miners["hk-1"].flags
-    for skill_type, thresholds in settled.thresholds.items():
-        # between the two the other formula may have raised it
-        assert back.thresholds[skill_type]["novel"] >= thresholds["novel"]
-
-
-@given(states, names, names)
-def test_an_adoption_is_a_function_of_nothing_else(found: State, name: str, other: str) -> None:
-    first = adopt(found, rules_of(name), rules_of(other))
-    assert first == adopt(found, rules_of(name), rules_of(other))
-    assert (first.epoch, first.miners.keys()) == (found.epoch, found.miners.keys())

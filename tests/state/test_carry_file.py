@@ -368,14 +368,6 @@ def test_more_miners_than_slots_are_refused_with_the_limit(tmp_path: Path) -> No
         )
 
 
-def test_the_end_of_a_message_about_a_long_hotkey_is_there(tmp_path: Path) -> None:
-    path = written(tmp_path, changed("miners", "h" * 100_000, value={"types": [PYTHON]}))
-    done = run("state", "init", "--rules", SKILLS, "--state", tmp_path / "s.db", "--carry", path)
-    assert done.status == 2
-    assert "of 100000 characters, expected 1 to 64" in done.err
-    assert len(done.err) < 1000
-
-
 def test_a_text_that_is_no_json_is_refused_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "carry.json"
     path.write_text('{\n  "format": 1,\n  oops\n}', encoding="utf-8")

@@ -111,12 +111,6 @@ def test_a_leaf_that_was_changed_in_the_store_is_found(kept: Kept, tmp_path: Pat
             verify(ledger)
 
 
-def test_an_import_leads_to_the_same_checkpoint(kept: Kept, tmp_path: Path) -> None:
-    import_state(kept.export, str(tmp_path / "state.db"))
-    with Ledger.open(str(tmp_path / "state.db")) as ledger:
-        assert checkpoint(ledger) == attrs.evolve(kept.new, signatures=())
-
-
 def test_every_row_can_be_proven(kept: Kept) -> None:
     with Ledger.open(str(kept.store)) as ledger:
         with ledger.epoch_log() as log:

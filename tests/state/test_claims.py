@@ -27,8 +27,6 @@ from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
-from tallystick_state.miners import ENGINE, flag
-from tallystick_state.model import MinerEntry, State
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import verify
 from tallystick_state.rules import StateRules
@@ -275,16 +273,6 @@ def test_a_forged_record_that_comes_first_does_not_block_the_round_of_its_valida
         assert (alone.scores, digest_of(ledger)) == (closed.scores, digest)
 
 
-def test_flags_for_tasks_that_never_were_eject_nobody(tmp_path: Path) -> None:
-    flags = [event(f"e{n}", "collusion_flag", f"never-{n}", validator=f"v{n}") for n in range(3)]
-    with begun(tmp_path) as ledger:
-        found = ledger.import_events(written(tmp_path / "flags.jsonl", flags))
-        assert (found.events, found.quarantined, found.is_whole) == (0, {"unknown-task": 3}, True)
-        with ledger.queries() as queries:
-            assert queries.state.miners["hk-1"].flags == 0
-            assert not is_ejected(ledger.rules, queries.state.miners["hk-1"])
-
-
 def test_one_validator_alone_ejects_nobody(tmp_path: Path) -> None:
     """Its tasks are known here: it made them up as well."""
 
@@ -308,16 +296,6 @@ def test_one_validator_alone_ejects_nobody(tmp_path: Path) -> None:
         with ledger.queries() as queries:
             assert not queries.state.miners["hk-1"].flagged_by
         replayed(ledger, tmp_path)
-
-
-def test_a_flag_of_the_engine_meets_the_quorum() -> None:
-    with_flags = rules()
-    state = State(0, {"hk": MinerEntry("hk", 0, (PYTHON,), {})}, {})
-    state = flag(state, with_flags.quorum, {("hk", "val-1"): 2})
-    assert not is_ejected(
-        with_flags, flag(state, with_flags.quorum, {("hk", "val-1"): 1}).miners["hk"]
-    )
-    assert is_ejected(with_flags, flag(state, with_flags.quorum, {("hk", ENGINE): 1}).miners["hk"])
 
 
 # ------------------------------------------------------------------------------------- quarantine
@@ -385,19 +363,6 @@ def test_what_the_operator_accepts_stands_above_what_others_say(tmp_path: Path) 
         replayed(ledger, tmp_path)
 
 
-def test_what_a_closed_epoch_has_counted_stays(tmp_path: Path) -> None:
-    with begun(tmp_path, validator=OWN) as ledger:
-        forged = record("t1", validator=OWN, consensus=0.0)
-        ledger.import_events([forged])
-        ledger.close_epoch()
-        _, found = ledger.close_round([record("t1", validator=OWN), record("t2", validator=OWN)])
-        assert (found.events, found.quarantined) == (1, {"closed-epoch": 1})
-        assert "counted" in found.told[0].expected
-        with pytest.raises(StateError, match="is recorded"):
-            ledger.accept(numbers(ledger, "closed-epoch"))
-        replayed(ledger, tmp_path)
-
-
 def test_who_claims_too_much_of_a_round_is_taken_nothing_of_it(tmp_path: Path) -> None:
     text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
     limited = tmp_path / "limited.toml"
@@ -428,15 +393,6 @@ def test_only_the_named_validators_are_heard(tmp_path: Path) -> None:
         replayed(ledger, tmp_path)
     with pytest.raises(StateError, match="of 65 characters"):
         Ledger.create(str(tmp_path / "other.db"), "skills@1.2.0", validator="5" * 65)
-
-
-def test_records_of_others_neither_close_a_round_nor_stop_it(tmp_path: Path) -> None:
-    with begun(tmp_path, validator=OWN) as ledger:
-        ledger.close_epoch()
-        forged = [record("f", round=999, epoch=1), record("g", round=1)]
-        own = record("t", validator=OWN, round=1, epoch=1)
-        closed, found = ledger.close_round([*forged, own])
-        assert ([each.round for each in closed], found.events) == ([1], 3)
 
 
 @pytest.mark.parametrize("key", ["per_round", "per_epoch", "rounds_per_epoch", "quorum"])

@@ -19,17 +19,15 @@ from state.random_epochs import (
     changed,
     late,
     random_epoch,
-    random_state,
 )
 from state.subnet import under
 from state.weighing import close_epoch
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
-from tallystick.rules.timeline import Timeline
 from tallystick_state.event import StateEvent
-from tallystick_state.model import MinerEntry, State, unstructure
-from tallystick_state.rules import StateRules, epoch_of
+from tallystick_state.model import MinerEntry, State
+from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
 
 SKILLS = ("skills@1.0.0", "skills@1.1.0")
@@ -95,28 +93,6 @@ def parts(event: StateEvent, rng: random.Random) -> Events:
         kept.remove(name)
     alone = [late(event, name, number) for number, name in enumerate(out, 1000)]
     return [replace(event, events=tuple(kept)), *alone]
-
-
-@given(seed=SEEDS)
-def test_an_empty_epoch_changes_nothing_but_its_number(rules: StateRules, seed: int) -> None:
-    state = random_state(random.Random(seed), rules, EPOCH)
-    assert close_epoch(state, [], rules, {}) == attrs.evolve(state, epoch=EPOCH + 1)
-
-
-def test_a_closing_leaves_what_it_was_given(rules: StateRules) -> None:
-    state, events, pinned = random_epoch(5, rules)
-    before = unstructure(state), [each.to_line() for each in events]
-    close_epoch(state, iter(events), rules, pinned)
-    assert (unstructure(state), [each.to_line() for each in events]) == before
-
-
-def test_nothing_but_reputation_changes_of_a_miner(rules: StateRules) -> None:
-    miner = MinerEntry("a", None, TYPES[:1], dict.fromkeys(TYPES, NANO), flags=2)
-    state = State(EPOCH, {"a": miner}, rules.seeds)
-    event = StateEvent("v", "a", TYPES[1], "t", 1, EPOCH, ("collusion_flag",))
-    after = close_epoch(state, [event], rules, {EPOCH: state})
-    expected = {TYPES[0]: NANO, TYPES[1]: 860_000_000}
-    assert after.miners == {"a": attrs.evolve(miner, reputation=expected)}
 
 
 def one_miner(rules: StateRules, nano: int) -> State:
@@ -205,24 +181,7 @@ def test_a_state_without_thresholds_begins_with_the_seeds(rules: StateRules) -> 
     assert close_epoch(state, [], rules, {}).thresholds == rules.seeds
 
 
-@pytest.mark.parametrize(
-    ("block", "expected"), [(0, 0), (99, 0), (100, 1), (12_345, 123), (10**12, 10**10)]
-)
-def test_a_block_belongs_to_an_epoch(rules: StateRules, block: int, expected: int) -> None:
-    assert epoch_of(block, Timeline(rules)) == expected
-
-
 # --------------------------------------------------------------------------------------- errors
-
-
-def test_a_negative_block_is_refused(rules: StateRules) -> None:
-    with pytest.raises(StateError, match="found the block -1, expected at least 0"):
-        epoch_of(-1, Timeline(rules))
-
-
-def test_blocks_need_a_rule_set_with_epochs(all_rules: dict[str, StateRules]) -> None:
-    with pytest.raises(StateError, match=r"found no \[epochs\] in workflow@1.0.0"):
-        epoch_of(1, Timeline(all_rules["workflow@1.0.0"]))
 
 
 @pytest.mark.parametrize("events", [("missed_deadline",), ("rerun_pass",)])

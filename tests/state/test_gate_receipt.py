@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -29,13 +28,10 @@ from state.trusted import (
 )
 
 from tallystick import load
-from tallystick.canonical import digest as engine_digest
 from tallystick.errors import DamagedError, TrustError
 from tallystick_state.authority import Authority
 from tallystick_state.ledger import Ledger
-from tallystick_state.transfer import import_state
 from tallystick_state.trust.gate_receipt import GateReceipt
-from tallystick_state.trust.trust_file import parse
 
 POLICY, OTHER = (f"sha256:{digit * 64}" for digit in "ab")
 GATED = root(gate=POLICY)
@@ -89,18 +85,6 @@ def test_rules_are_adopted_with_the_receipt_of_the_policy(ledger: Ledger, tmp_pa
     (held,) = again.in_force.schedules["skills"].decisions
     assert held.gate_receipt == adopted.gate_receipt
     again.verify()
-
-
-def test_the_state_is_that_of_a_peer_with_another_receipt(ledger: Ledger, tmp_path: Path) -> None:
-    """As with signatures: which receipt a peer was shown is in no digest of the state."""
-    peer = begun(tmp_path / "peer.db", tmp_path, GATED)
-    for each, said in ((ledger, receipt()), (peer, receipt("kept", "kept"))):
-        each.adopt(NEW, 3, authority=vote(said))
-        for _ in range(3):
-            each.close_epoch()
-    with ledger.queries() as ours, peer.queries() as theirs:
-        assert ours.state == theirs.state
-        assert ours.in_force.digest_from(3) == theirs.in_force.digest_from(3)
 
 
 @pytest.mark.parametrize(
@@ -171,11 +155,6 @@ def test_a_receipt_where_nothing_asks_for_one_is_refused(tmp_path: Path) -> None
     assert refusal(lambda: alone.adopt(NEW, 3, authority=own)) == "no-gate"
 
 
-def test_signatures_are_asked_for_beside_the_receipt(ledger: Ledger) -> None:
-    own = Authority(gate_receipt=GateReceipt.of(receipt(), "the test"))
-    assert refusal(lambda: ledger.adopt(NEW, 3, authority=own)) == "unsigned"
-
-
 def test_the_policy_is_that_of_the_trust_file_in_force(tmp_path: Path) -> None:
     """A rotation brings a policy, and the next one takes it away."""
     ledger = begun(tmp_path / "state.db", tmp_path)
@@ -211,37 +190,6 @@ def test_a_withdrawal_asks_no_gate(ledger: Ledger) -> None:
     ledger.verify()
 
 
-def test_an_export_carries_the_receipt_and_a_state_asks_for_it_again(
-    ledger: Ledger, tmp_path: Path
-) -> None:
-    ledger.adopt(NEW, 3, authority=vote(receipt()))
-    ledger.close_epoch()
-    path = tmp_path / "state.jsonl"
-    ledger.export(path)
-    import_state(path, tmp_path / "copy.db")
-    again = Ledger.open(tmp_path / "copy.db")
-    assert again.in_force.schedules["skills"].decisions[0].gate_receipt is not None
-    again.verify()
-
-
-def test_the_digest_of_a_trust_file_without_a_policy_is_as_before() -> None:
-    text = written_text(FIRST)
-    read = parse(text, "trust.toml")
-    assert read.gate is None
-    assert read.digest == digest(FIRST) == engine_digest(FIRST)
-    gated = parse(written_text(GATED), "trust.toml")
-    assert (gated.gate, gated.digest) == (POLICY, digest(GATED))
-    for wrong in ("sha256:b8fb", "default", 1, [POLICY]):
-        with pytest.raises(TrustError) as caught:
-            parse(written_text(root(gate=wrong)), "trust.toml")
-        assert caught.value.code == "bad-trust-file"
-
-
-def written_text(said: Said) -> str:
-    with TemporaryDirectory() as folder:
-        return written_root(Path(folder), said).read_text()
-
-
 @pytest.mark.usefixtures("ledger")
 def test_the_commands_take_a_policy_and_a_receipt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -258,17 +206,12 @@ def test_the_commands_take_a_policy_and_a_receipt(
     assert "broke weight.clause_a" in refused.err
     assert run(*words, "--gate-receipt", "vote.json").json()["code"] == "bad-gate-receipt"
     assert run(*words, "--gate-receipt", "none.json").status == 2
+    pools = ("state", "adopt", "--pool", "skills=1", *words[3:7])
+    assert "with --pool" in run(*pools, "--gate-receipt", "gate.json").err
     done = run(*words, "--gate-receipt", "gate.json")
     assert (done.status, done.json()["gate_receipt"]) == (0, digest(receipt()))
     (line,) = run("state", "rules", "--state", "state.db", "--json").json()["lines"]
     assert [each.get("gate_receipt") for each in line["rules"]] == [None, digest(receipt())]
-
-
-def test_pools_take_no_receipt(tmp_path: Path) -> None:
-    path = tmp_path / "gate.json"
-    path.write_bytes(rfc8785.dumps(receipt()))
-    found = run("state", "adopt", "--pool", "skills=1", "--at-epoch", "3", "--gate-receipt", path)
-    assert found.status == 2
 
 
 def test_a_new_trust_file_names_a_policy_and_its_successor_keeps_it(

@@ -1,14 +1,11 @@
 """Groups: the pool, the primaries, the draw of auditors, rotation and recovery."""
 
 import hashlib
-import itertools
 import re
-from collections import Counter
 from fractions import Fraction
 from functools import cache
 
 import attrs
-import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +16,6 @@ from rules.documents import with_section
 from state.subnet import under
 
 import tallystick
-from tallystick.errors import StateError
 from tallystick_state import groups
 from tallystick_state.groups import (
     Group,
@@ -64,10 +60,6 @@ def select(
     return select_group(
         state(candidates), TYPE, rules(name), round=number, seed=seed, auditor_streaks=streaks
     )
-
-
-def equals(many: int, reputation: str = "0.5", prefix: str = "hk") -> list[Candidate]:
-    return [Candidate(f"{prefix}{number:02}", Fraction(reputation)) for number in range(many)]
 
 
 REPUTATIONS = st.one_of(
@@ -150,36 +142,6 @@ def test_tickets_of_different_draws_differ(seed: str, name: str, moved: str, hot
         assert tickets(name, 1, seed)(moved + hotkey) != tickets(name + moved, 1, seed)(hotkey)
 
 
-@pytest.mark.nightly
-def test_the_draw_is_uniform() -> None:
-    """Of 10 pairs each is drawn 600 times of 6000, give or take 6 standard deviations."""
-    everyone = equals(8)
-    pairs = Counter(
-        frozenset(select(everyone, dispatch=(1, f"seed {number}")).auditors)
-        for number in range(6000)
-    )
-    rest = [each.hotkey for each in everyone[3:]]
-    assert set(pairs) == {frozenset(pair) for pair in itertools.combinations(rest, 2)}
-    assert all(460 <= times <= 740 for times in pairs.values()), pairs
-
-
-@pytest.mark.parametrize("number", [-1, 2**64])
-def test_a_round_that_no_record_can_have_is_refused(number: int) -> None:
-    with pytest.raises(StateError, match=rf"found the round {number}, expected a whole number"):
-        select(equals(5), dispatch=(number, "seed"))
-
-
-def test_a_seed_that_is_no_text_is_refused() -> None:
-    with pytest.raises(StateError, match=r"found the seed '\\udcff', expected Unicode text"):
-        select(equals(5), dispatch=(1, "\udcff"))
-
-
-def test_a_rule_set_without_groups_has_none() -> None:
-    workflows = rules("workflow@1.0.0")
-    with pytest.raises(StateError, match=r"found no \[groups\] in workflow@1\.0\.0"):
-        select_group(state([]), TYPE, workflows, round=1, seed="", auditor_streaks={})
-
-
 # ---------------------------------------------------------------------------- rotation, recovery
 
 
@@ -189,25 +151,6 @@ def ladder(many: int, streaks: dict[int, int] | None = None) -> list[Candidate]:
     return [
         Candidate(f"hk{n}", Fraction(100 - n, 100), streak=found.get(n, 0)) for n in range(many)
     ]
-
-
-@pytest.mark.parametrize(
-    ("streaks", "primaries"),
-    [
-        ({}, ("hk0", "hk1", "hk2")),
-        ({5: 2}, ("hk0", "hk1", "hk2")),
-        ({5: 3}, ("hk0", "hk1", "hk5")),
-        ({6: 7, 5: 3}, ("hk0", "hk5", "hk6")),
-        ({3: 3, 4: 3, 5: 3, 6: 9}, ("hk3", "hk4", "hk5")),
-        ({0: 9, 1: 9, 2: 9}, ("hk0", "hk1", "hk2")),
-    ],
-)
-def test_auditors_of_three_rounds_take_the_slots_of_the_lowest_primaries(
-    streaks: dict[int, int], primaries: tuple[str, ...]
-) -> None:
-    miners = ladder(7, streaks)
-    assert select(miners, CORRECTED).primaries == primaries
-    assert select(miners, PUBLISHED).primaries == ("hk0", "hk1", "hk2")
 
 
 def test_the_recovery_slot_is_where_the_rule_set_says() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import attrs
 import jsonschema
 import pytest
 from examples import examples
@@ -30,15 +29,6 @@ from tallystick_state.event_decoder import EventBatch, EventDecoder, events_of
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
-WEIGHTS = {
-    "findings_recall": 30,
-    "findings_precision": 15,
-    "verdict_agreement": 15,
-    "capabilities_agreement": 15,
-    "risk_agreement": 10,
-    "dependencies_agreement": 10,
-    "policy_agreement": 5,
-}
 EVENT = {
     "id": "rerun-17",
     "validator": "5V",
@@ -148,72 +138,6 @@ def test_the_events_are_what_scoring_each_record_gives(
     }
     # the snapshots matter for this file
     assert found != whole(path, scorer)
-
-
-def test_events_survive_their_canonical_line(scorer: tallystick.Scorer) -> None:
-    for _, one in taken(scorer, *(line for line in lines(9, 100, SKILLS)), EVENT).events:
-        assert StateEvent.from_line(one.to_line()) == one
-
-
-@pytest.mark.parametrize(
-    ("consensus", "event"),
-    [
-        (1, "consensus_pass"),
-        (0.7, "consensus_pass"),
-        (0.699999999, "consensus_weak"),
-        (0.4, "consensus_weak"),
-        (0.399999999, "consensus_fail"),
-        (0, "consensus_fail"),
-        # 0.30 + 0.15 + 0.15 + 0.10
-        (
-            dict.fromkeys(WEIGHTS, 1)
-            | {"capabilities_agreement": 0, "dependencies_agreement": 0, "policy_agreement": 0},
-            "consensus_pass",
-        ),
-        # 0.15 + 0.10 + 0.10 + 0.05: 0.39999999999999997 in doubles
-        (
-            dict.fromkeys(WEIGHTS, 1)
-            | {"findings_recall": 0, "verdict_agreement": 0, "capabilities_agreement": 0},
-            "consensus_weak",
-        ),
-    ],
-)
-def test_a_consensus_is_the_event_of_its_band(
-    scorer: tallystick.Scorer, consensus: object, event: str
-) -> None:
-    found = state_event(scorer, example(consensus=consensus, events=["rerun_pass", "probe_fail"]))
-    assert found.events == (event, "probe_fail", "rerun_pass")
-
-
-@pytest.mark.parametrize("row", [example(consensus=None), {**example(), "consensus": None}])
-def test_without_a_consensus_there_is_no_event_of_it(scorer: tallystick.Scorer, row: Row) -> None:
-    assert state_event(scorer, row).events == ()
-    del row["consensus"]
-    assert state_event(scorer, row).events == ()
-
-
-def test_a_missed_deadline_without_a_submission_has_no_quality(scorer: tallystick.Scorer) -> None:
-    row = example(events=["missed_deadline"])
-    full = state_event(scorer, row)
-    assert full.missed
-    assert full.quality is not None
-    for absent in (("submission",), ("checks",), ("submission", "checks")):
-        found = state_event(scorer, {k: v for k, v in row.items() if k not in absent})
-        assert found.missed
-        assert (found.quality, found.emission, found.events) == (None, None, ("missed_deadline",))
-
-
-@pytest.mark.parametrize("beside", [[], ["digest_mismatch"], ["collusion_flag", "rerun_pass"]])
-def test_a_missed_deadline_makes_no_consensus_event_beside_a_late_submission(
-    scorer: tallystick.Scorer, beside: list[str]
-) -> None:
-    late = example(consensus=0.9, events=["missed_deadline", *beside])
-    in_time = example(consensus=0.9, events=beside)
-    assert state_event(scorer, late).events == tuple(sorted(["missed_deadline", *beside]))
-    assert state_event(scorer, in_time).events == tuple(sorted(["consensus_pass", *beside]))
-    # the row of results stays as it is
-    rows = [attrs.asdict(scorer.score(each)) for each in (late, in_time)]
-    assert rows[0] == rows[1]
 
 
 def test_a_rule_set_without_reputation_and_emission_has_no_consensus() -> None:
@@ -451,16 +375,6 @@ def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) 
     assert found.rejects == list(results.rejects)
     assert len(found.rejects) > 200
     assert [line for line, _ in found.events] == results.record.tolist()
-
-
-@pytest.mark.parametrize("name", ["none.jsonl", "empty.jsonl", "empty.parquet"])
-def test_a_file_that_cannot_be_read_is_told(
-    scorer: tallystick.Scorer, tmp_path: Path, name: str
-) -> None:
-    if name.startswith("empty"):
-        (tmp_path / name).touch()
-    with pytest.raises(tallystick.TallystickError, match=name):
-        list(events_of(source_of(tmp_path / name), scorer))
 
 
 # ---------------------------------------------------------------------------------- the schema

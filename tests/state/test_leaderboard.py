@@ -1,7 +1,6 @@
 """Visibility: ranks, leaderboards, and the count of dispatched rounds."""
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
@@ -13,8 +12,7 @@ from rules.documents import with_section
 from state.subnet import under
 
 import tallystick
-from tallystick.errors import StateError
-from tallystick_state.leaderboard import Standing, leaderboard, ranks, rounds_dispatched
+from tallystick_state.leaderboard import leaderboard, ranks, rounds_dispatched
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.reputation import REPUTATION
@@ -48,23 +46,11 @@ def state(reputations: dict[str, Fraction]) -> State:
     return State(0, {h: miner(h, n, r) for n, (h, r) in enumerate(reputations.items())}, {})
 
 
-POOL = {"d": "0.9", "b": "0.5", "a": "0.7", "c": "0.7", "e": "0.2", "low": "0.199999999"}
 REPUTATIONS = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=3),
     st.sampled_from(["0.05", "0.199999999", "0.2", "0.5", "0.500000001", "1"]).map(Fraction),
     max_size=10,
 )
-
-
-def test_the_leaderboard_is_the_pool_from_the_best() -> None:
-    found = state({hotkey: Fraction(reputation) for hotkey, reputation in POOL.items()})
-    assert leaderboard(found, TYPE, rules()) == [
-        Standing(1, "d", 0, Decimal("0.9")),
-        Standing(2, "a", 2, Decimal("0.7")),
-        Standing(2, "c", 3, Decimal("0.7")),
-        Standing(4, "b", 1, Decimal("0.5")),
-        Standing(5, "e", 4, Decimal("0.2")),
-    ]
 
 
 @given(REPUTATIONS)
@@ -77,20 +63,6 @@ def test_a_rank_is_one_more_than_the_number_of_those_above(
     assert ranks(found, TYPE, rules()) == wanted
     board = [(each.rank, each.hotkey) for each in leaderboard(found, TYPE, rules())]
     assert board == sorted((rank, hotkey) for hotkey, rank in wanted.items())
-
-
-@pytest.mark.parametrize(
-    "changes", [{"uid": None}, {"flags": 3}, {"types": ()}], ids=["no slot", "ejected", "dropped"]
-)
-def test_who_is_not_selectable_has_no_rank(changes: dict[str, object]) -> None:
-    out = attrs.evolve(miner("out", 1, Fraction(1)), **changes)
-    found = State(0, {"out": out, "in": miner("in", 2, Fraction("0.5"))}, {})
-    assert ranks(found, TYPE, rules()) == {"in": 1}
-
-
-def test_a_rule_set_without_groups_ranks_nobody() -> None:
-    with pytest.raises(StateError, match=r"found no \[\w+\] in workflow@1\.0\.0"):
-        ranks(state({"a": Fraction(1)}), TYPE, rules("workflow@1.0.0"))
 
 
 # --------------------------------------------------------------------------------------- rounds

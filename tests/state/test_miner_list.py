@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from state.subnet import TYPES
 
 from tallystick.errors import InputError, RefusedError
 from tallystick_state.answers import Synced
@@ -161,7 +160,3 @@ def test_what_is_no_list_is_told(ledger: Ledger, tmp_path: Path, content: bytes,
     (tmp_path / "miners").write_bytes(content)
     with pytest.raises(InputError, match=said):
         ledger.sync_miners(tmp_path / "miners")
-
-
-def test_every_type_can_be_declared(ledger: Ledger) -> None:
-    assert ledger.sync_miners(iter([slot(0, "a", *TYPES)])).registered == ("a",)

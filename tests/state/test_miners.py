@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from state.chronicle import digest_of
-from state.subnet import TYPES, event, in_nano, record
+from state.subnet import TYPES, in_nano, record
 
 from tallystick.errors import StateError
 from tallystick_state.ledger import Ledger
@@ -67,29 +67,6 @@ def test_a_fresh_hotkey_takes_the_slot_and_leaves_the_old_behind(ledger: Ledger)
         assert queries.weights().uids == (2,)
 
 
-def test_who_is_left_behind_comes_back_with_what_it_had(ledger: Ledger) -> None:
-    ledger.register("old", 1, [PYTHON])
-    passed(ledger, "old")
-    ledger.register("new", 1, [PYTHON])
-    ledger.register("old", 7, [PYTHON])
-    assert board(ledger) == [(1, "new", 1), (2, "old", 7)]
-    assert reputation(ledger, "old") == {PYTHON: 452_000_000}
-
-
-def test_records_of_who_is_left_behind_are_still_taken(ledger: Ledger) -> None:
-    ledger.register("old", 1, [PYTHON])
-    ledger.register("new", 1, [PYTHON])
-    passed(ledger, "old")
-    assert reputation(ledger, "old") == {PYTHON: 452_000_000}
-
-
-def test_a_miner_that_moves_leaves_its_slot_empty(ledger: Ledger) -> None:
-    ledger.register("hk-1", 1, [PYTHON])
-    ledger.register("hk-1", 5, [PYTHON])
-    ledger.register("hk-2", 1, [PYTHON])
-    assert board(ledger) == [(1, "hk-1", 5), (1, "hk-2", 1)]
-
-
 def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger) -> None:
     ledger.register("hk-1", 1, [PYTHON, RAG])
     passed(ledger, "hk-1")
@@ -113,16 +90,6 @@ def test_the_same_registration_again_changes_nothing(ledger: Ledger) -> None:
     assert (digest_of(ledger), entries(ledger)) == before
 
 
-def test_registering_again_keeps_flags(ledger: Ledger) -> None:
-    ledger.register("hk-1", 1, [PYTHON])
-    flags = [event(f"e{n}", "collusion_flag", f"t{n}") for n in range(3)]
-    ledger.import_events(flags)
-    ledger.register("hk-1", 2, [PYTHON, RAG])
-    assert board(ledger) == board(ledger, RAG) == []
-    ledger.clear("hk-1")
-    assert board(ledger, RAG) == [(1, "hk-1", 2)]
-
-
 @pytest.mark.parametrize(
     ("hotkey", "uid", "types", "message"),
     [
@@ -144,21 +111,6 @@ def test_what_is_not_possible_changes_nothing(
         ledger.register(hotkey, uid, types)
     assert message in str(caught.value)
     assert (digest_of(ledger), entries(ledger)) == before
-
-
-@pytest.mark.parametrize("hotkey", ["x" * 64, "ключ 🦊", "-dash", "'; --"])
-def test_hotkeys_are_opaque_text(ledger: Ledger, hotkey: str) -> None:
-    ledger.register(hotkey, 65_535, [PYTHON])
-    passed(ledger, hotkey)
-    assert reputation(ledger, hotkey) == {PYTHON: 452_000_000}
-    with ledger.queries() as queries:
-        assert queries.weights().uids == (65_535,)
-
-
-def test_a_hotkey_that_is_not_unicode_is_a_mistake_of_the_user(ledger: Ledger) -> None:
-    """As the bytes of an argument that is not UTF-8 arrive."""
-    with pytest.raises(StateError):
-        ledger.register("bad\udcff", 1, [PYTHON])
 
 
 NOT_POSSIBLE: list[tuple[str, tuple[object, ...], str]] = [

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from cli.command import message_of, run
 from examples import fast_rows
-from state.overwriting import EPOCHS, LONGEST, Live, ends, live, more_lines, outcome, trial
-from state.resealed import reseal
-from state.subnet import written
+from state.overwriting import EPOCHS, Live, ends, live, outcome, trial
 from state.test_verification import statements
 
 from tallystick.errors import DamagedError, StoreError
@@ -111,16 +109,6 @@ def test_the_refusal_names_the_file_and_the_way_back(store: Live, tmp_path: Path
     assert "tallystick state import" in found.err
 
 
-def test_verify_names_the_users_own_file(store: Live, tmp_path: Path) -> None:
-    path = tmp_path / "state.db"
-    whole = bytearray(store.database)
-    for start in range(4096, len(whole), 4096):
-        whole[start : start + LONGEST] = bytes(LONGEST)
-    Live(bytes(whole), b"").put(path)
-    found = run("state", "verify", "--state", path)
-    assert (found.status, found.err.startswith(f"error: {path}: found ")) == (1, True)
-
-
 def test_damage_of_one_of_two_stores_is_named(store: Live, tmp_path: Path) -> None:
     """Whichever is opened first, and by whomever it is found."""
     sound, damaged = tmp_path / "sound.db", tmp_path / "damaged.db"
@@ -177,25 +165,3 @@ def test_nothing_is_written_over_a_row_that_sql_changed(
                 faults.append(f"{statement} {values}: {message}")
     assert faults == []
     assert found["refused"] > trials // 8
-
-
-FORGED = {
-    "a kind": "UPDATE tallystick_log SET kind = x'ff' WHERE seq = 1",
-    "a snapshot": "UPDATE tallystick_snapshots SET body = 7 WHERE epoch = 2",
-    "a number": "UPDATE tallystick_head SET body = replace(body, '\"entries\":', '\"entries\":-')",
-}
-
-
-@pytest.mark.parametrize("change", FORGED)
-def test_a_forger_who_made_the_checksums_anew_meets_an_error(
-    store: Live, tmp_path: Path, change: str
-) -> None:
-    path = tmp_path / "state.db"
-    store.put(path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        assert connection.execute(FORGED[change]).rowcount == 1
-    reseal(path)
-    lines = written(tmp_path / "r.jsonl", more_lines())
-    found = run("round", "close", lines, "--state", path)
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith(f"error: {path}: ")

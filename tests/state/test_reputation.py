@@ -3,13 +3,11 @@
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle.consensus import band
 from state.random_epochs import changed
 
-from tallystick.errors import StateError
 from tallystick_state import reputation as module
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import Band, ReputationEvent
@@ -28,13 +26,6 @@ def test_a_consensus_outside_every_band_is_no_event(rules: StateRules) -> None:
     narrow = changed(rules, "reputation", events=only)
     assert module.consensus_event(narrow, 700_000_000) == "agreed"
     assert module.consensus_event(narrow, 699_999_999) is None
-
-
-def test_a_rule_set_without_reputation_has_no_events(all_rules: dict[str, StateRules]) -> None:
-    workflow = all_rules["workflow@1.0.0"]
-    assert module.consensus_event(workflow, NANO) is None
-    with pytest.raises(StateError, match=r"found no \[reputation\] in workflow@1.0.0"):
-        module.clamped(workflow, NANO)
 
 
 def test_a_million_events_are_no_burden(rules: StateRules) -> None:

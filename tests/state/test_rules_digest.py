@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from cli.command import run
-from state.test_workflow_state import task
 
 from tallystick.canonical import digest
 from tallystick.plugins.registry import installed
@@ -17,21 +16,6 @@ BEGUN, NEW, NEWEST = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"
 def digests(ledger: Ledger) -> tuple[str, str]:
     with ledger.queries() as queries:
         return queries.digest(), queries.rules_digest()
-
-
-def test_an_adoption_that_was_missed_shows_before_it_begins(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "a.db", BEGUN) as a, Ledger.create(tmp_path / "b.db", BEGUN) as b:
-        assert digests(a) == digests(b)
-        a.adopt(NEW, 2)
-        assert digests(a)[0] == digests(b)[0]
-        assert digests(a)[1] != digests(b)[1]
-        b.adopt(NEW, 3)
-        assert digests(a)[1] != digests(b)[1]
-        b.withdraw()
-        b.adopt(NEW, 2)
-        assert digests(a) == digests(b)
-        b.adopt(NEWEST, 5)
-        assert digests(a)[1] != digests(b)[1]
 
 
 def test_it_is_what_the_page_says(tmp_path: Path) -> None:
@@ -62,15 +46,6 @@ def test_pools_are_part_of_it(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "c.db", lines) as ledger:
         found.append(digests(ledger)[1])
     assert len({*found}) == 5
-
-
-def test_records_do_not_change_it(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "a.db", "workflow@1.1.0") as ledger:
-        ledger.register("hk-1", 1, ["workflow"])
-        before = digests(ledger)
-        ledger.close_round([task(1, "hk-1", 0.5)])
-        after = digests(ledger)
-    assert (before[0] == after[0], before[1] == after[1]) == (False, True)
 
 
 def test_the_commands_print_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,22 +1,138 @@
-"""What steps collect of a state, where its records cannot say what they ask for."""
+"""What steps collect of a state: what counts, ties and bounds; means are those of the oracle."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
 
+import attrs
 import pytest
+from oracle.decimals import count
+from state.steps import round_steps, window_steps, with_steps
+from state.subnet import record as line_of
+from state.subnet import under
+from state.weighing import Made, round_scores, tasks_of, weighed, window_score
 
+import tallystick
 from tallystick.errors import StateError
-from tallystick_allocation.rules import AllocationRules
+from tallystick.numbers.nano import to_text
+from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.steps.collect import Collect
-from tallystick_state.rules import StateRules
+from tallystick_state.event import StateEvent
+from tallystick_state.ledger import Ledger
+from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.samples import EventRecords, Pins
+from tallystick_state.store import transaction
+
+PUBLISHED, CORRECTED, WORKFLOW = "skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"
+PYTHON = "executable_python"
+NANO = 10**9
 
 
-def no_rules(epoch: int) -> StateRules:
-    raise AssertionError(epoch)
+@cache
+def rules(name: str = PUBLISHED) -> StateRules:
+    return state_rules_of(tallystick.load(name))
 
 
-NO_PINS = Pins(lambda _: None, no_rules)
-"""The pins of a line without records."""
+def rounding(mode: str, no_tasks: str = "0") -> StateRules:
+    return with_steps(rules(), *round_steps(mode == "twice", no_tasks))
+
+
+def record(number: int, skill_type: str, emission: Fraction | None, **more: bool) -> StateEvent:
+    text = None if emission is None else to_text(count(emission))
+    task = f"task-{number}"
+    return StateEvent("validator", "hk", skill_type, task, 4, 1, emission=text, **more)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        (PUBLISHED, round_steps(True)),
+        (CORRECTED, round_steps(False, zero=True)),
+        (WORKFLOW, window_steps()),
+    ],
+)
+def test_the_shipped_steps_are_those_of_the_tests(name: str, steps: object) -> None:
+    shipped = rules(name).rule_set.section(ALLOCATION)
+    assert shipped is not None
+    assert shipped.steps == steps
+
+
+@pytest.mark.parametrize("mode", ["twice", "once"])
+def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
+    here = rounding(mode, "0.25")
+    missed = record(1, PYTHON, None, missed=True)
+    assert round_scores([missed], here, lambda *_: NANO) == {"hk": NANO // 4}
+    assert round_scores([], here, lambda *_: NANO) == {}
+    worthless = record(2, PYTHON, Fraction(1, 2))
+    found = round_scores([worthless], here, lambda *_: 0)
+    assert found == {"hk": NANO // 4 if mode == "twice" else 0}
+
+
+def test_a_type_without_an_emission_does_not_count() -> None:
+    here = rules()
+    declarative = attrs.evolve(here.rule_set.skill_types["declarative"], base_weight=None)
+    types = {**here.rule_set.skill_types, "declarative": declarative}
+    other = under(here, attrs.evolve(here.rule_set, skill_types=types))
+    events = [
+        record(1, PYTHON, Fraction("0.8")),
+        record(2, "declarative", None),
+        record(3, "declarative", None, missed=True),
+    ]
+    assert round_scores(events, other, lambda *_: NANO) == {"hk": 800_000_000}
+
+
+def test_a_record_without_an_emission_is_told() -> None:
+    events = [record(1, PYTHON, None)]
+    with pytest.raises(StateError, match="found a record of hk in the round 4 without an emission"):
+        round_scores(events, rules(), lambda *_: NANO)
+
+
+TIES = [((0, 1), 0), ((1, 2), 2), ((2, 3), 2), ((0, 0, 1), 0), ((0, 0, 2), 1), ((0, 1, 1), 1)]
+
+
+@pytest.mark.parametrize(("nanos", "wanted"), TIES)
+def test_a_tie_goes_to_the_even_nano(nanos: tuple[int, ...], wanted: int) -> None:
+    events = [record(place, PYTHON, Fraction(nano, NANO)) for place, nano in enumerate(nanos)]
+    for mode in ("twice", "once"):
+        assert round_scores(events, rounding(mode), lambda *_: NANO) == {"hk": wanted}
+    window = with_steps(rules(WORKFLOW), *window_steps())
+    assert window_score(window, [[nano] for nano in nanos]) == wanted
+
+
+@pytest.mark.parametrize(("tasks", "wanted"), [(20, 100), (300, 300)])
+def test_no_more_records_are_read_than_the_steps_look_back(tasks: int, wanted: int) -> None:
+    read = list[StateEvent]()
+
+    class Reading(Made):
+        def newest(self, hotkey: str) -> Iterable[StateEvent]:
+            for each in super().newest(hotkey):
+                read.append(each)
+                yield each
+
+    here = with_steps(rules(WORKFLOW), *window_steps(warm=tasks))
+    weighed(Reading(here, tuple(tasks_of([[NANO]] * 400))), ["hk"])
+    # the first record of the next task ends the last one
+    assert len(read) in {wanted, wanted + 1}
+
+
+@pytest.mark.parametrize("most", [0, 3, 100])
+def test_events_of_a_closed_round_are_kept_or_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(transaction, "MOST_REMEMBERED", most)
+    read = list[str]()
+    of_line = StateEvent.from_line
+    monkeypatch.setattr(StateEvent, "from_line", lambda line: read.append(line) or of_line(line))
+    with Ledger.create(tmp_path / "subnet.db", PUBLISHED) as ledger:
+        for uid in range(3):
+            ledger.register(f"hk-{uid}", uid, [PYTHON])
+        lines = [line_of(f"t{number}", f"hk-{number % 3}") for number in range(9)]
+        ((closed,), _) = ledger.close_round(lines)
+        assert len(read) == (0 if most >= len(lines) else len(lines))
+        with ledger.queries() as queries:
+            assert closed.lines == queries.scores_of_lines(closed.round)
+    assert len(closed.lines["skills"]) == 3
 
 
 def mean(*over: str) -> AllocationRules:
@@ -27,7 +143,7 @@ def mean(*over: str) -> AllocationRules:
 
 
 def test_a_mean_of_a_state_is_weighed_by_what_a_state_knows() -> None:
-    records = EventRecords(())
-    assert not records.samples(NO_PINS, mean("base_weight", "reputation"), ["a"], 0).hotkeys
+    records, pins = EventRecords(()), Pins(lambda _: None, lambda _: rules())
+    assert not records.samples(pins, mean("base_weight", "reputation"), ["a"], 0).hotkeys
     with pytest.raises(StateError, match="weighed by stake, expected base_weight or reputation"):
-        records.samples(NO_PINS, mean("reputation", "stake"), ["a"], 0)
+        records.samples(pins, mean("reputation", "stake"), ["a"], 0)

@@ -23,7 +23,6 @@ from state.signing import (
     Said,
     batch,
     digest,
-    envelope,
     late_digest,
     record_digest,
     root,
@@ -125,14 +124,6 @@ def twice(signed: bytes) -> bytes:
     said = json.loads(signed)
     said["signatures"].append(said["signatures"][0] | {"keyid": BOB.keyid})
     return json.dumps(said).encode()
-
-
-def test_one_signature_is_not_two(ledger: Ledger) -> None:
-    assert adopting(ledger, signed_adoption(ALICE)) == "threshold-not-met"
-    assert adopting(ledger, twice(signed_adoption(ALICE))) == "threshold-not-met"
-    assert adopting(ledger, signed_adoption(ALICE, Key("mallory"))) == "threshold-not-met"
-    assert adopting(ledger, signed_adoption(ALICE, DAVE)) == "threshold-not-met"
-    assert ledger.adopt(NEW, 3, authority=authority(signed_adoption(ALICE, CAROL))).statement
 
 
 # ------------------------------------------------------------------------- rollback and replay
@@ -406,8 +397,3 @@ def test_the_same_by_command(tmp_path: Path) -> None:
     assert rotated.json()["version"] == 2
     assert run("state", "info", *on, "--json").json()["trust_version"] == 2
     assert run("state", "verify", *on).status == 0
-
-
-def test_a_statement_about_nothing_of_ours_is_refused(ledger: Ledger) -> None:
-    strange = envelope("strange", {"format": 1}, ALICE, BOB)
-    assert adopting(ledger, strange) == "other-predicate"

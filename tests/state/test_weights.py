@@ -78,25 +78,6 @@ def test_the_cap_is_filled_as_it_reads_and_rounded_once(
     assert found == {name: text(published(each)) for name, each in wanted.items()}
 
 
-@pytest.mark.parametrize("shares", [{}, {"a": 0}, {"a": 0, "b": 0}])
-def test_without_any_score_there_are_no_weights(shares: dict[str, int]) -> None:
-    assert (
-        weighed_by(rules(), shares).weights
-        == weighed_by(rules("skills@1.0.0"), shares).weights
-        == {}
-    )
-
-
-@given(SOME)
-def test_a_rule_set_without_a_cap_scales_only(shares: dict[str, int]) -> None:
-    total = sum(shares.values())
-    wanted = {name: text(published(Fraction(each, total))) for name, each in shares.items()}
-    here = rules("skills@1.0.0")
-    assert {
-        name: to_text(nano) for name, nano in weighed_by(here, shares).weights.items()
-    } == wanted
-
-
 # --------------------------------------------------------------------------------------- uint16
 
 

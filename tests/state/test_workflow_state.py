@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from oracle.decimals import published
-from state.chronicle import digest_of
 from state.subnet import Record
 
 from tallystick.errors import StateError
@@ -68,15 +67,6 @@ def nano(*shares: Fraction) -> tuple[Fraction, ...]:
     return tuple(published(share) for share in shares)
 
 
-def test_a_state_has_miners_without_reputation(ledger: Ledger) -> None:
-    registered(ledger, 1)
-    with ledger.queries() as queries:
-        profile = queries.profile("hk-0")
-    assert (profile.reputation, profile.rank) == ({}, {"workflow": None})
-    assert (weights(ledger).uids, weights(ledger).uint16) == ((), {})
-    assert "no miner with a slot has a score above 0" in weights(ledger).reason
-
-
 def test_records_of_any_epoch_are_taken_and_epochs_only_count(ledger: Ledger) -> None:
     registered(ledger, 1)
     ledger.import_events([task(1, "hk-0", 1, epoch=2_147_483_647)])
@@ -118,17 +108,6 @@ def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(ledger: L
     ledger.import_events([task(900, "hk-0", 0.8)])
     total = score("0.8") + 9 * other
     assert weights(ledger).weights[-1] == nano(score("0.8") / total)[0]
-
-
-def test_order_does_not_matter(tmp_path: Path) -> None:
-    lines = [task(n, f"hk-{n % 3}", (n % 7) / 7) for n in range(60)]
-    found = []
-    for name, order in (("a", 1), ("b", -1)):
-        with Ledger.create(str(tmp_path / name), "workflow@1.1.0") as ledger:
-            registered(ledger, 3)
-            ledger.import_events(lines[::order])
-            found.append((digest_of(ledger), weights(ledger)))
-    assert found[0] == found[1]
 
 
 def test_there_is_no_emission_no_round_score_and_no_group(ledger: Ledger) -> None:

@@ -196,6 +196,8 @@ KEYS = tables()["keys"]
         ({"version": 0}, "bad-trust-file"),
         ({"version": 1.0}, "bad-trust-file"),
         ({"network": ""}, "bad-trust-file"),
+        ({"gate": "sha256:b8fb"}, "bad-trust-file"),
+        ({"gate": ["sha256:" + "0" * 64]}, "bad-trust-file"),
         ({"previous": "sha256:abc"}, "bad-trust-file"),
         ({"adopt": []}, "bad-trust-file"),
         ({"adopt": ["nobody"]}, "bad-trust-file"),

@@ -160,22 +160,6 @@ def test_another_key_with_the_keyid_of_a_trusted_one(kind: KeyType) -> None:
         trusting(by.public).authorise(expected, forged, None)
 
 
-def test_a_key_of_the_other_type_is_another_key() -> None:
-    # of sr25519 about half of the points of Ed25519 are keys, too
-    of_both = next(
-        data for name in map(str, range(64)) if is_of_both(data := signer(name).public.data)
-    )
-    assert PublicKey("ed25519", of_both) != PublicKey("sr25519", of_both)
-    assert PublicKey("ed25519", of_both).keyid != PublicKey("sr25519", of_both).keyid
-
-
-def is_of_both(data: bytes) -> bool:
-    try:
-        return bool(PublicKey("sr25519", data))
-    except TrustError:
-        return False
-
-
 def other_spellings(text: str) -> list[str]:
     """Base64 that a lenient reader takes for the same bytes."""
     body = text.rstrip("=")

@@ -23,10 +23,10 @@ from tallystick.errors import DamagedError, StoreError
 from tallystick.numbers.nano import from_text
 from tallystick_state.chain import check
 from tallystick_state.event import StateEvent
-from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
+from tallystick_state.model import Snapshot
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import CLAIMS, HEAD, SNAPSHOTS
-from tallystick_state.store.transaction import LogHead, Transaction, put_document
+from tallystick_state.store.tables import CLAIMS
+from tallystick_state.store.transaction import Transaction
 
 EXAMPLES = settings(
     max_examples=25,
@@ -84,32 +84,6 @@ def test_a_decimal_of_a_line_has_nine_places_and_is_read_exactly(number: int, pl
 def test_a_line_that_is_no_event_is_damage(body: str) -> None:
     with pytest.raises(StoreError, match="found an event in the log that cannot be read"):
         StateEvent.from_line(body)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"epoch":0,"miners":[],"thresholds":{}}'])
-def test_a_text_that_is_no_state_is_damage(where: str, text: str) -> None:
-    with made(where).writing() as transaction:
-        put_document(transaction.connection, HEAD, 1, text)
-        with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
-            transaction.head()
-
-
-def test_what_is_put_is_found(store: Store) -> None:
-    miners = {f"5{n}": MinerEntry(f"5{n}", n, ("one",), {"one": n}) for n in range(9)}
-    snapshots = [Snapshot(State(n, miners, {}), "sha256:1", "sha256:2", "x") for n in (2, 1)]
-    with store.writing() as transaction:
-        assert transaction.head() == LogHead(0, "0" * 64, STATE)
-        transaction.put_head(LogHead(2**40, "ab" * 32, STATE))
-        for each in snapshots:
-            transaction.put_snapshot(each)
-    with store.reading() as transaction:
-        assert transaction.head() == LogHead(2**40, "ab" * 32, STATE)
-        assert [transaction.snapshot(epoch) for epoch in (2, 1, 3)] == [*snapshots, None]
-        found = list(transaction.rows(SNAPSHOTS))
-    assert [epoch for epoch, *_ in found] == [0, 1, 2]
-    for (_, digest, body), expected in zip(found[1:], snapshots[::-1], strict=True):
-        assert digest == expected.digest
-        assert json.loads(body) == unstructure(expected)
 
 
 def test_a_snapshot_is_never_replaced(store: Store) -> None:

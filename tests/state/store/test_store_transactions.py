@@ -19,7 +19,6 @@ from tallystick_state.chain import check
 from tallystick_state.store import connection
 from tallystick_state.store.connection import Connection
 from tallystick_state.store.store import Store, create_schema
-from tallystick_state.store.tables import CLAIMS
 
 TESTS = Path(__file__).parents[2]
 ENGINE = Path(tallystick.__file__).parents[1]
@@ -84,17 +83,6 @@ def test_a_transaction_sees_what_it_wrote_and_others_see_it_once_it_is_done(wher
         assert list(early.events(0)) == [event(1)]
 
 
-def test_a_reader_sees_one_instant_also_of_what_it_reads_late(where: str) -> None:
-    store = made(where, [event(n) for n in range(150)])
-    with store.reading() as transaction:
-        entries = transaction.entries()
-        first = next(entries)
-        with store.writing() as other:
-            record(other, [event(n) for n in range(150, 200)])
-        assert len([first, *entries]) == 150
-        assert len(list(transaction.rows(CLAIMS))) == 150
-
-
 def test_reading_cannot_write(where: str) -> None:
     store = made(where)
     before = contents(store)
@@ -145,24 +133,6 @@ def test_writers_take_turns(where: str) -> None:
         assert head is not None
         assert head.entries == 20
         assert len(list(check(transaction.entries(), count=20, last=head.hash))) == 20
-
-
-def test_of_several_that_make_a_store_one_does(where: str) -> None:
-    start = Barrier(4, timeout=600)
-
-    def make(worker: int) -> str:
-        start.wait()
-        try:
-            made(where, [event(worker)])
-        except StoreError as error:
-            return str(error)
-        return "made"
-
-    with ThreadPoolExecutor(4) as pool:
-        said = sorted(pool.map(make, range(4)))
-    assert said.count("made") == 1
-    assert [each for each in said if "found a store, expected none" not in each] == ["made"]
-    assert len(_entries(Store.open(where))) == 1
 
 
 @contextmanager
