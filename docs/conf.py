@@ -19,7 +19,13 @@ project = "Tallystick"
 author = "The authors of Tallystick"
 version = release = version_of("tallystick")
 sys.path.append(str(Path(__file__).parent))
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "commands"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "commands",
+    "shipped_rules",
+]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "Tallystick"

@@ -1,13 +1,16 @@
-"""Make the page of the shipped rules from the trees of their formulas.
+"""Every fact, formula and requirement of the shipped rule sets, from their trees.
+
+Where a page has the line `<!-- shipped rules -->`, they stand in its place. Run as a script, it
+prints them:
 
     .venv/bin/python docs/shipped_rules.py
+"""  # noqa: INP001  # an extension of Sphinx, found beside its configuration
 
-writes ``shipped-rules.md``: it cannot say anything else than what is computed.
-"""  # noqa: INP001  # a script
-
+import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+
+from sphinx.application import Sphinx
 
 from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Formula
@@ -16,26 +19,11 @@ from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.digest import used_formulas
-from tallystick.rules.loading import load, shipped
-from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.loading import find, shipped
+from tallystick.rules.reading import LoadedRuleSet, read
 
-PAGE = Path(__file__).with_name("shipped-rules.md")
-
-_HEAD = """\
-# The shipped rules
-
-Every fact and formula of the rule sets that ship. With the files of the rule sets, which have every
-number and beside it its source, nothing else is needed to compute them: `tallystick rules show`
-prints one, `tallystick rules diff` what a version changes, and [errata](errata.md) say why. The
-page is made from the trees by `docs/shipped_rules.py`; [in another language](canonical.md) says in
-which order they are computed. Each published value is a whole count of 10⁻⁹, rounded half-even
-once.
-
-In formulas `|x|` of a list is how many items it has, `∩` what two lists share, `Σ` a sum; a
-condition in brackets counts as 1 where it holds and as 0 elsewhere; `p.` stands before a parameter,
-which has its value from the rule set.
-"""
-_FACTS = """
+_MARK = "<!-- shipped rules -->"
+_FACTS = """\
 ## Facts
 
 An integer that is taken of a record. *Unit* says what it counts; *absent* is its value where the
@@ -59,14 +47,15 @@ By name and version, with the range of the result and of each parameter.
 """
 
 
-def page() -> str:
-    """The text of the page."""
+def shipped_rules() -> str:
+    """The sections of facts, formulas and requirements."""
     registry = installed()
-    loaded = [load(name, registry) for name in shipped(registry)]
+    # read, not loaded: a load is logged, and the build of the site has to print nothing
+    loaded = [read(find(name, registry).path, registry) for name in shipped(registry)]
     names = sorted({name for each in loaded for name in used_formulas(each.rule_set)})
     formulas = [registry.formulas[name] for name in names]
     conditions = {each.name: each for each in _requirements(loaded, registry)}
-    parts = [_HEAD, _FACTS, *_facts(formulas, [each.condition for each in conditions.values()])]
+    parts = [_FACTS, *_facts(formulas, [each.condition for each in conditions.values()])]
     parts += [_FORMULAS, *(_formula(formula) for formula in formulas)]
     parts += ["\n## Requirements\n\nA record that breaks one is rejected with the code.\n\n"]
     parts += ["| requirement | code | holds where |\n|---|---|---|\n"]
@@ -127,5 +116,15 @@ def _code(text: str) -> str:
     return f"`{text.replace('|', chr(92) + '|')}`"
 
 
+def _insert(_app: Sphinx, _page: str, source: list[str]) -> None:
+    if _MARK in source[0]:
+        source[0] = source[0].replace(_MARK, shipped_rules())
+
+
+def setup(app: Sphinx) -> None:
+    """Insert the rules when a page is read."""
+    app.connect("source-read", _insert)
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(shipped_rules())

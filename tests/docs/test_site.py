@@ -18,6 +18,9 @@ import tallystick
 from tallystick import errors
 from tallystick.cli.main import cli
 from tallystick.plugins import author
+from tallystick.plugins.registry import installed
+from tallystick.rules.digest import used_formulas
+from tallystick.rules.loading import load, shipped
 
 __all__ = ["browser"]
 _LINES = re.MULTILINE | re.DOTALL
@@ -40,7 +43,7 @@ def build(pages: Path, site: Path) -> subprocess.CompletedProcess[str]:
 def faulty(folder: Path, **others: str) -> Path:
     """A folder of pages with the configuration of the true ones; the first links to the others."""
     (folder / "docs").mkdir()
-    for name in ("conf.py", "commands.py"):
+    for name in ("conf.py", "commands.py", "shipped_rules.py"):
         (folder / "docs" / name).write_bytes((ROOT / "docs" / name).read_bytes())
     for name in ("_static", "_templates"):
         (folder / "docs" / name).symlink_to(ROOT / "docs" / name)
@@ -106,6 +109,14 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
         ]
         known = {anchor.rpartition(".")[2] for anchor in anchors}
         assert set(names) - known == set(), module.__name__
+
+
+def test_every_formula_of_the_shipped_rule_sets_is_on_their_page(site: Path) -> None:
+    text, registry = html.unescape(shown(site, "shipped-rules")), installed()
+    for reference in shipped(registry):
+        for name in used_formulas(load(reference, registry).rule_set):
+            assert f"{name}<" in text
+            assert registry.formulas[name].digest in text
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
