@@ -2,9 +2,7 @@
 
 import inspect
 import re
-import tomllib
-from collections.abc import Iterator
-from typing import Any, get_args
+from typing import get_args
 
 from manual.page import Page
 
@@ -63,26 +61,3 @@ def test_every_kind_of_formula_is_documented() -> None:
 def test_every_option_of_a_decorator_is_documented() -> None:
     options = {o for kind in _KINDS for o in inspect.signature(getattr(author, kind)).parameters}
     assert options - {"name", "parameters"} <= _PAGE.section("Kinds of formulas").words()
-
-
-def _settings(table: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
-    """Every formula that a table names, with the parameters that it is given."""
-    if "formula" in table:
-        tables = {key for key, value in table.items() if isinstance(value, dict)}
-        yield table["formula"], set(table) - {"formula"} - tables
-    if "parameters" in table:
-        yield table["composite"], set(table["parameters"])
-    for inner in table.values():
-        if isinstance(inner, dict):
-            yield from _settings(inner)
-
-
-def test_the_rule_set_beside_the_formulas_gives_each_its_parameters() -> None:
-    code, rules = (
-        next(each.text for each in _PAGE.blocks() if kind in each.text)
-        for kind in ("@composite(", 'composite = "acme/')
-    )
-    names: dict[str, Any] = {}
-    exec(compile(code, "formulas.md", "exec"), names)  # noqa: S102 - the block of the page
-    declared = {f.name: set(f.parameters) for f in names.values() if isinstance(f, author.Formula)}
-    assert dict(_settings(tomllib.loads(rules))) == declared

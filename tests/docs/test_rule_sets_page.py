@@ -61,7 +61,7 @@ def test_every_composite_is_documented() -> None:
 def test_every_shipped_rule_set_is_documented() -> None:
     for name in shipped(installed()):
         assert f"`{name}`" in Page.of("README.md").text
-        assert f"\n{name} " in _PAGE.text
+        assert f"`{name}`" in _PAGE.text
 
 
 def test_everything_the_digest_covers_is_documented() -> None:

@@ -39,7 +39,8 @@ class Property:
     Attributes:
         name: ``namespace/name``.
         summary: one sentence for people.
-        value: the name of an axis, or ``quality``; rule sets without that axis are not asked.
+        value: the name of an axis or a measure, or ``quality``; rule sets in which it is missing,
+            or can be null, are not asked.
         where: which records it is about.
         claim: ``at_least``, ``at_most`` and ``below`` compare the value with ``bound``;
             ``not_less_than_instead`` compares it with that of another answer.
@@ -86,7 +87,7 @@ def always_below(name: str, summary: str, value: str, bound: Operand, *, where: 
 def never_beaten_by(  # noqa: PLR0913  # the two answers, and what they have in common
     name: str, summary: str, value: str, *, where: Node, instead: Node, changes: tuple[Node, ...]
 ) -> Property:
-    """Return an answer where ``where`` holds earns at least what it would earn as ``instead``.
+    """Promise that an answer where ``where`` holds earns no less than one where ``instead`` holds.
 
     Args:
         name: ``namespace/name``.

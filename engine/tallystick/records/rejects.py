@@ -1,6 +1,6 @@
 """Rejects: what is said about a record that is not scored.
 
-The codes and their remedies are in docs/records.md.
+The codes are in docs/records.md.
 """
 
 from __future__ import annotations
