@@ -1,11 +1,10 @@
-"""The first hour of an operator goes as ``docs/bittensor.md`` says, and needs few words.
+"""The first hour of an operator goes as ``docs/bittensor.md`` says.
 
 In an empty folder the page is followed on the simulated chain up to the first row, and then for
 moving over from a ``state.npz``, which is written here. Nothing else is written or edited by hand.
 """
 
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -24,8 +23,6 @@ from tallystick_state.ledger import Ledger
 PAGE = Page.of("docs/bittensor.md")
 SECTIONS = {"Ten minutes": "--simulated", "Move over": "--carry"}
 """Sections that are followed, by their headings, with a mark of the block of commands of each."""
-BEHIND = {"Ten minutes": "On the chain"}
-"""Sections that are read for the same, and need a chain and a key of one's own."""
 HOTKEYS = [hotkey_of(name) for name in ("validator", *(f"miner-{n}" for n in range(1, 9)))]
 """The hotkeys of the simulated chain, by uid."""
 QUICK = (
@@ -33,15 +30,6 @@ QUICK = (
     ("validator.toml", "[service]", "[service]\nport = 0"),
 )
 """Changes of files: blocks come soon, and any port will do."""
-
-
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_a_first_hour_takes_ten_words(heading: str) -> None:
-    glossary = re.findall(r"^\| \*\*([^*,]+)", Page.of("docs/glossary.md").text, re.MULTILINE)
-    prose = "".join(PAGE.section(h).text for h in (heading, BEHIND.get(heading, heading)))
-    prose = re.sub(r"`[^`]*`|\]\([^)]*\)", "", prose).lower()
-    words = [word for word in map(str.lower, glossary) if re.search(rf"\b{word}s?\b", prose)]
-    assert len(words) <= 10
 
 
 def commands(heading: str) -> list[str]:

@@ -1,4 +1,3 @@
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,19 +5,12 @@ from pathlib import Path
 from typing import IO, Self
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 from work import calls
 
 from tallystick.errors import InputError
 from tallystick.io import lines as lines_module
-from tallystick.io.lines import MAX_LINE_BYTES, LineReader
+from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import JsonLinesSource
-
-CONTENT: SearchStrategy[bytes] = st.lists(st.sampled_from([b"\n", b"a", b"\r", b"long" * 5])).map(
-    b"".join
-)
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -31,20 +23,6 @@ def lines_of(path: Path) -> list[tuple[int, bytes]]:
     return [
         pair for chunk in JsonLinesSource(path) for pair in enumerate(chunk.items(), chunk.first)
     ]
-
-
-@given(CONTENT.filter(bool), st.integers(1, 30))
-def test_lines_do_not_depend_on_the_blocks(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, block: int
-) -> None:
-    path = written(tmp_path_factory.mktemp("lines"), content)
-    reader = LineReader(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines_module, "BLOCK_BYTES", block)
-        found = [line for lines in reader.lines() for line in lines]
-    assert found == content.removesuffix(b"\n").split(b"\n")
-    assert reader.digest == "sha256:" + hashlib.sha256(content).hexdigest()
-    assert (reader.bytes_read, reader.lines_read) == (len(content), len(found))
 
 
 def test_a_line_of_any_length_is_held_within_the_limit(tmp_path: Path) -> None:

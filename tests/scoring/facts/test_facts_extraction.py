@@ -4,7 +4,6 @@ import json
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 from generators import SKILL_TYPES, lines, record
 
@@ -88,28 +87,6 @@ def test_facts_are_those_of_the_records_taken_alone(records: list[bytes], batch:
                 else:
                     assert taken(found) == {fact.digest: value}
     assert unanswered
-
-
-def test_mappings_have_the_facts_of_their_lines(records: list[bytes]) -> None:
-    extractor = Extractor(CATALOGUES.values())
-    of_lines, of_mappings = (
-        extractor.facts(items, 5) for items in (records, list(map(json.loads, records)))
-    )
-    assert of_mappings.rejects == of_lines.rejects
-    assert equal(of_mappings, of_lines)
-
-
-def equal(one: FactBatch, other: FactBatch) -> bool:
-    if (one.first, one.lines, set(one.types)) != (other.first, other.lines, set(other.types)):
-        return False
-    return all(
-        np.array_equal(one.types[n].record, other.types[n].record)
-        and one.types[n].task_id.equals(other.types[n].task_id)
-        and one.types[n].events.equals(other.types[n].events)
-        and one.types[n].facts.keys() == other.types[n].facts.keys()
-        and all(np.array_equal(c, other.types[n].facts[d]) for d, c in one.types[n].facts.items())
-        for n in one.types
-    )
 
 
 @pytest.mark.parametrize("answered", [True, False])

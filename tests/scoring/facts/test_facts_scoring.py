@@ -11,13 +11,11 @@ from generators import SKILL_TYPES, lines, record
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.facts.run import extract_file
-from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 COUNT = 200
@@ -70,16 +68,6 @@ def _type_of(line: bytes) -> str:
         return ""
 
 
-def test_records_of_other_types_are_rejected_as_such(
-    scorers: dict[str, tallystick.Scorer],
-) -> None:
-    good = [line.rstrip(b"\n") for line in lines(8, 50, ["workflow"])]
-    scorer = scorers["skills@1.0.0"]
-    found = Scoring(scorer).facts(Extractor(catalog_of(installed()).values()).facts(good))
-    assert found.rejects == scorer.score_lines(good).rejects
-    assert len(found.rejects) == len(good)
-
-
 def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     scorers: dict[str, tallystick.Scorer],
 ) -> None:
@@ -95,28 +83,6 @@ def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     assert Scoring(scorer).facts(facts).rejects == scorer.score_lines(both).rejects
     assert len(Scoring(scorer).facts(facts).rejects) == 2
     assert not Scoring(scorers["workflow@1.0.0"]).facts(facts).rejects
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("rule_set", ["skills@1.0.0", "skills@1.1.0"])
-def test_pinned_snapshots_count(
-    scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
-) -> None:
-    scorer = scorers[rule_set]
-    type_name = next(iter(scorer.types))
-    pins = {
-        epoch: ThresholdSnapshot(
-            {type_name: {"baseline": NANO * epoch // 100}}, f"sha256:{epoch:064}"
-        )
-        for epoch in range(0, 60, 2)
-    }
-    pinned = scorer.with_snapshots(pins)
-    facts = Extractor(catalog_of(installed()).values()).facts(history)
-    expected, found = pinned.score_lines(history), Scoring(pinned).facts(facts)
-    assert list(found.results()) == list(expected.results())
-    assert found.snapshots == expected.snapshots
-    assert found.snapshots
-    assert list(found.results()) != list(Scoring(scorer).facts(facts).results())
 
 
 @pytest.mark.parametrize("rule_set", fast_rows(["skills@1.1.0", "workflow@1.1.0"], 1))
