@@ -32,6 +32,7 @@ from tallystick.io.sources import Chunk, Source
 from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import NANO
+from tallystick.records.messages import NOTHING
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.results import Scoring
@@ -264,9 +265,11 @@ class _Audit:
     def _number(self, line: int, row: Row) -> int:
         """Return the number of the record of a row."""
         column = self.mapping.column("record")
-        number = exact_of(row.get(column))
+        value = row.get(column)
+        number = exact_of(value)
         if number is None or number.denominator != 1 or number < 1:
-            problem = f"{row.get(column)!r} for {column}, expected the number of a record"
+            found = NOTHING if value is None else repr(value) if isinstance(value, str) else value
+            problem = f"{found} for {column}, expected the number of a record"
             raise InputError(f"{self.results}:{line}: found {problem}")
         return int(number)
 
