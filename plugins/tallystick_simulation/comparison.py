@@ -9,14 +9,13 @@ the range to the other. What made no difference all the same is named.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 import attrs
 import numpy as np
 
 from tallystick.formula.columns import Column
 from tallystick.numbers.nano import NANO
-from tallystick.plugins.registry import Registry, united
+from tallystick.plugins.registry import united
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_simulation.assumptions import Assumptions, shipped_assumptions
 from tallystick_simulation.network import Network, NetworkRun, Participant, spread
@@ -114,8 +113,21 @@ def compare(  # noqa: PLR0913  # the sizes of the network
     registry = (
         old.registry if old.registry is new.registry else united([old.registry, new.registry])
     )
+    pool = pool_of(registry, seed, _TASKS)
     runs = [
-        _run(_Asked(rules, registry, seed, miners, epochs, state, numbers)) for rules in (old, new)
+        run(
+            Network(
+                rules=rules,
+                participants=made_up(pool, rules, miners, epochs, numbers),
+                epochs=epochs,
+                seed=seed,
+                state=state,
+                detection=_DETECTION,
+                assumptions=numbers,
+            ),
+            pool,
+        )
+        for rules in (old, new)
     ]
     before, after = map(_with_nobody, runs)
     return Comparison(
@@ -177,49 +189,3 @@ def _unusual(name: str, strategy: MinerStrategy, reputation: int, variant: int) 
 def _with_nobody(outcome: NetworkRun) -> Column:
     table: Column = np.column_stack((outcome.weights, outcome.nobody))
     return table
-
-
-def _identity(rules: BoundRules) -> tuple[str, str]:
-    return rules.rule_set.reference, rules.digest
-
-
-@attrs.frozen
-class _Asked:
-    """One run of a comparison; what is equal gives the same run.
-
-    Attributes:
-        rules: of all epochs; equal by name and digest.
-        registry: the plugins of both rule sets.
-        seed: of network and pool.
-        miners: how many there are.
-        epochs: how many epochs there are.
-        state: in which it begins; None for that of new rules.
-        assumptions: costs and accuracies.
-    """
-
-    rules: BoundRules = attrs.field(eq=_identity)
-    registry: Registry
-    seed: int
-    miners: int
-    epochs: int
-    state: State | None = attrs.field(eq=id)
-    assumptions: Assumptions = attrs.field(eq=id)
-
-
-@lru_cache(maxsize=4)
-def _run(asked: _Asked) -> NetworkRun:
-    """Return a run; the rules in force are compared with many others."""
-    pool = pool_of(asked.registry, asked.seed, _TASKS)
-    people = made_up(pool, asked.rules, asked.miners, asked.epochs, asked.assumptions)
-    return run(
-        Network(
-            rules=asked.rules,
-            participants=people,
-            epochs=asked.epochs,
-            seed=asked.seed,
-            state=asked.state,
-            detection=_DETECTION,
-            assumptions=asked.assumptions,
-        ),
-        pool,
-    )

@@ -7,12 +7,11 @@ import numpy as np
 
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO
-from tallystick_simulation.network import NetworkRun, Participant, spread
+from tallystick_simulation.network import NetworkRun, Participant
 from tallystick_simulation.response import Trial
 from tallystick_simulation.strategy import HONEST
 
 NEWCOMER, VETERAN = "newcomer", "veteran"
-_WORST, _BEST = 50, 95
 _JOINS = 3
 """The newcomer joins after one of so many parts of the epochs."""
 _EQUAL, _OF = 9, 10
@@ -49,21 +48,13 @@ def newcomer(trial: Trial) -> Newcomer:
     joins = setting.epochs // _JOINS
     own = trial.assumptions.accuracy(HONEST)
     types = frozenset({trial.skill_type})
-    others = setting.miners - 2
     people = [
-        Participant(
-            name=f"miner-{number:03}",
-            strategy=honest,
-            accuracy=spread(_WORST, _BEST, number, others),
-            variant=1 + number,
-            types=types,
-        )
-        for number in range(others)
+        *trial.honest(setting.miners - 2),
+        *(
+            Participant(name=name, strategy=honest, accuracy=own, types=types, joins=begin)
+            for name, begin in ((VETERAN, 0), (NEWCOMER, joins))
+        ),
     ]
-    people += (
-        Participant(name=name, strategy=honest, accuracy=own, types=types, joins=begin)
-        for name, begin in ((VETERAN, 0), (NEWCOMER, joins))
-    )
     runs = [trial.run_of(people, seed) for seed in setting.all_seeds]
     bound = trial.rules.types[trial.skill_type]
     levels = () if bound.tiers is None else bound.tiers.levels

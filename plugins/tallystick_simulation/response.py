@@ -291,17 +291,22 @@ class Trial:
 
     def _others(self, strategy: MinerStrategy) -> Iterator[Participant]:
         """Yield the other miners: honest, but for those who collude with the subject."""
-        honest, many = self.strategies[HONEST], self.setting.miners - 1
         colluding = self.assumptions.constant("coalition") - 1 if strategy.coalition else 0
+        for number, other in enumerate(self.honest(self.setting.miners - 1)):
+            if number < colluding:
+                yield attrs.evolve(other, strategy=strategy, coalition=strategy.coalition)
+            else:
+                yield other
+
+    def honest(self, many: int) -> Iterator[Participant]:
+        """Yield so many honest miners, from poor to excellent."""
         for number in range(many):
-            colludes = number < min(colluding, many)
             yield Participant(
                 name=f"miner-{number:03}",
-                strategy=strategy if colludes else honest,
+                strategy=self.strategies[HONEST],
                 accuracy=spread(_WORST, _BEST, number, many),
                 variant=1 + number,
                 types=frozenset({self.skill_type}),
-                coalition=strategy.coalition if colludes else "",
             )
 
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from weakref import WeakKeyDictionary
+from functools import cached_property, lru_cache
 
 import attrs
 import numpy as np
@@ -82,14 +81,10 @@ def run(network: Network, pool: Pool) -> NetworkRun:
     return _Loop(network, pool).run()
 
 
-_rules: WeakKeyDictionary[BoundRules, StateRules] = WeakKeyDictionary()
-"""The rules of states, whose formulas are proved once for all runs."""
-
-
+@lru_cache(maxsize=4)
 def _rules_of(rules: BoundRules) -> StateRules:
-    if rules not in _rules:
-        _rules[rules] = state_rules_of(rules)
-    return _rules[rules]
+    """Return the rules of a state, whose formulas are proved once for all runs."""
+    return state_rules_of(rules)
 
 
 class _Loop:

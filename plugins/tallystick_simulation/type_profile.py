@@ -27,7 +27,6 @@ from tallystick_conformance.testing.record_checker import FactReader
 
 Integers = Mapping[str, int]
 """Integers of facts by digest."""
-_Window = tuple[int | None, int | None]
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -128,52 +127,32 @@ class TypeProfile:
             direction: one of `times`.
             integers: of the facts of a record of the task.
         """
-        where = () if direction.where is None else (direction.where,)
-        conditions = (*where, *self._limits(direction))
-        read = {digest: integers[digest] for digest in facts_in(*conditions)}
-        read.pop(direction.fact.digest, None)
-        key = direction.fact.digest, tuple(sorted(read.items()))
-        if key not in self._windows:
-            self._windows[key] = self._window(direction, read)
-        return self._windows[key]
-
-    def _window(self, direction: Direction, read: Integers) -> tuple[int | None, int | None]:
         digest, domain = direction.fact.digest, domain_of(direction.fact, self.schema)
 
+        def holds(condition: Node, integer: int) -> bool:
+            return bool(evaluate(condition, {**integers, digest: integer}, {}))
+
         def turn(condition: Node, value: object) -> int | None:
-            def turned(integer: int) -> bool:
-                return bool(evaluate(condition, {**read, digest: integer}, {})) == value
+            return _first(lambda i: holds(condition, i) == value, domain.low, domain.high)
 
-            return _first(turned, domain.low, domain.high)
-
-        limits = []
-        for condition in self._limits(direction):
-            at_low = bool(evaluate(condition, {**read, digest: domain.low}, {}))
-            limits.append(turn(condition, not at_low))
+        limits = (turn(c, not holds(c, domain.low)) for c in self._limits[digest])
         turns = [limit for limit in limits if limit is not None]
         first = domain.low if direction.where is None else turn(direction.where, True)
         return first, max(turns) - 1 if turns else None
 
-    def _limits(self, direction: Direction) -> tuple[Node, ...]:
-        """Return the comparisons of a fact with what the task alone says."""
-        digest = direction.fact.digest
-        if digest not in self._known_limits:
-            self._known_limits[digest] = tuple(
+    @cached_property
+    def _limits(self) -> Mapping[str, tuple[Node, ...]]:
+        """The comparisons of each fact of `times` with what the task alone says, by digest."""
+        limits: dict[str, tuple[Node, ...]] = {}
+        for digest in (direction.fact.digest for direction in self.times):
+            limits[digest] = tuple(
                 condition
                 for condition in self.conditions
                 if (facts := leaves(condition, "fact"))
                 and any(fact.digest == digest for fact in facts)
                 and all(fact.digest == digest or roots_of(fact) == {"task"} for fact in facts)
             )
-        return self._known_limits[digest]
-
-    @cached_property
-    def _windows(self) -> dict[tuple[str, tuple[tuple[str, int], ...]], _Window]:
-        return {}
-
-    @cached_property
-    def _known_limits(self) -> dict[str, tuple[Node, ...]]:
-        return {}
+        return limits
 
     @cached_property
     def _digests(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from weakref import WeakKeyDictionary
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -217,33 +217,24 @@ class TypeRun:
         return self.scores(rows, {}, self.bound.seeds).quality
 
 
-_known: WeakKeyDictionary[Pool, WeakKeyDictionary[BoundRules, dict[str, TypeRun]]] = (
-    WeakKeyDictionary()
-)
-"""The types of the rules that used a pool; they live as long as both."""
-
-
+@lru_cache(maxsize=4)
 def types_of(rules: BoundRules, pool: Pool) -> Mapping[str, TypeRun]:
     """Return the types of a rule set, by name, ascending.
 
     Raises:
         InputError: the rules read of records what a simulation cannot put in.
     """
-    by_rules = _known.setdefault(pool, WeakKeyDictionary())
-    if rules not in by_rules:
-        consensus = bound_consensus(rules)
-        groups = rules.rule_set.section(GROUPS)
-        least = 0 if groups is None else groups.consensus.minimum_submissions
-        by_rules[rules] = {
-            name: TypeRun(
-                bound,
-                pool.of(name),
-                RoundFacts.of(bound, pool.of(name)),
-                GroupConsensuses(pool.of(name), consensus, least),
-            )
-            for name, bound in sorted(rules.types.items())
-        }
-    return by_rules[rules]
+    consensus, groups = bound_consensus(rules), rules.rule_set.section(GROUPS)
+    least = 0 if groups is None else groups.consensus.minimum_submissions
+    return {
+        name: TypeRun(
+            bound,
+            pool.of(name),
+            RoundFacts.of(bound, pool.of(name)),
+            GroupConsensuses(pool.of(name), consensus, least),
+        )
+        for name, bound in sorted(rules.types.items())
+    }
 
 
 def _alignment(primaries: Fraction | None, auditors: Fraction | None) -> Alignment:
