@@ -74,13 +74,14 @@ def test_no_extreme_record_moves_where_or_further_than_a_difference_says(tmp_pat
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(40, 46))
+@pytest.mark.parametrize("seed", [6, 14, 16, 48, 52, 54])
 def test_no_record_moves_further_by_the_thresholds_of_a_state(tmp_path: Path, seed: int) -> None:
-    old, new = changed(2 * seed, tmp_path)
+    """Changes by which records of skills move."""
+    old, new = changed(seed, tmp_path)
     choices = random.Random(seed)
     given = thresholds_of_a_state(old, new, choices)
-    assert given
-    compare(old, new, difference(old, new, given, 3), facts(line_of(old), FEW), choices, given)
+    found = difference(old, new, given, 3)
+    assert compare(old, new, found, facts("skills", MANY // 5), choices, given).moved
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from governance.prove.sample import MEAN, sample, shared, style, turn, wanted, w
 
 import tallystick
 from tallystick.errors import TallystickError
-from tallystick.formula.facts import constraints, scale_of
-from tallystick.formula.smt import Encoder, number
+from tallystick.formula.facts import constraints
+from tallystick.formula.smt import Encoder
 from tallystick.formula.tree import Kind
 from tallystick.plugins.author import (
     Node,
@@ -33,11 +33,7 @@ from tallystick.plugins.author import (
 from tallystick.plugins.author import (
     number as decimal,
 )
-from tallystick.plugins.generator import Draw
-from tallystick.records.struct_builder import Record, is_answered
 from tallystick.scoring.scorer import Scorer
-from tallystick_conformance.testing.history import history_of
-from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_governance.prove.built_in_properties import (
     BUILT_IN,
     DIRECTION,
@@ -50,13 +46,6 @@ from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove
 from tallystick_governance.prove.subject import subject_of
 
-RULE_SETS = (
-    *("skills@1.2.0", "workflow@1.2.0"),
-    *(
-        pytest.param(name, marks=pytest.mark.nightly)
-        for name in ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
-    ),
-)
 SOUND = (more_is_better(shared), more_is_better(style))
 
 
@@ -306,31 +295,6 @@ def test_no_answer_depends_on_what_was_asked_before(tmp_path: Path) -> None:
     # with the steps that each took
     assert prove(sample(tmp_path, **asked), only=DIRECTION, budget=50_000) == first
     assert all(each.work for each in first)
-
-
-@pytest.mark.parametrize("reference", fast_rows(RULE_SETS, -1))
-def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
-    scorer, checked = tallystick.load(reference), 0
-    for name in scorer.types:
-        subject = subject_of(scorer, name)
-        made = RandomRecords(subject.bound.schema)
-        lines = [made.record(Draw.of("coherence", i)) for i in range(8)]
-        history = history_of(5, [subject.skill_type], miners=8, validators=1, epochs=1, rounds=2)
-        for line in (*subject.bases, *lines, *history.lines(8)):
-            record = scorer.decoder.decode(line, 1)
-            if isinstance(record, Record) and is_answered(record):
-                taken = subject.bound.facts_of(record)
-                terms = {
-                    fact.digest: z3.BoolVal(bool(taken[fact.digest]))
-                    if fact.kind is Kind.TRUTH
-                    else number(taken[fact.digest]) / scale_of(fact)
-                    for fact in subject.bound.facts
-                }
-                every = constraints(subject.bound.facts, subject.domains)
-                told = z3.And([Encoder(terms, {}).truth(condition) for condition in every])
-                assert z3.is_true(z3.simplify(told)), line
-                checked += 1
-    assert checked >= 10
 
 
 def test_what_is_told_of_facts_refuses_what_no_record_has() -> None:

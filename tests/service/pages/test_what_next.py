@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from generators.records import COMPONENTS
-from service.live import history
 
 import tallystick
 from tallystick.errors import RecordError
@@ -289,14 +288,3 @@ def test_a_missed_deadline_has_no_move() -> None:
 def test_a_record_that_cannot_be_scored_is_refused() -> None:
     with pytest.raises(RecordError):
         what_next(scorer(), "{}")
-
-
-def test_made_up_records_have_exact_moves() -> None:
-    for line in history().lines(8):
-        record = json.loads(line)
-        if "submission" not in record:
-            continue
-        for move in what_next(scorer(), record):
-            assert move.outcome.worth > scored(scorer(), record).worth
-            if move.reader in SCALARS:
-                assert scored(scorer(), moved(record, move.path, value_of(move))) == move.outcome
