@@ -19,9 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attack.hostile_lines import MINERS, good_record, hostile, spoilt
 from records.mutations import KEYS, NUMBERS, TEXTS
-from state.resealed import reseal
+from state.resealed import rechained, reseal
 from state.subnet import event, record
-from state.test_forged_logs import rechained
 
 BYTES = tuple(map(bytes, ([0], [255], [128], [0] * 8, [255] * 8, [0] * 64)))
 

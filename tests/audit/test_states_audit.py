@@ -13,13 +13,12 @@ import pytest
 from cli.command import run
 from state import test_attributes
 from state.chronicle import history, register
-from state.resealed import reseal
+from state.resealed import rechained, reseal
 from state.signing import VAL_2, batch, record_digest
 from state.store.test_round_groups import begun as grouped
 from state.store.test_round_groups import feed as feed_groups
 from state.store.test_round_groups import of_round
 from state.subnet import Record, record, written
-from state.test_forged_logs import rechained
 from state.trusted import PEER, THEIRS, authority, began, begun
 
 from tallystick.canonical import canonical_bytes, digest_of_bytes

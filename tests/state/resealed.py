@@ -1,15 +1,17 @@
-"""A forger's last step: hashes and digests that fit what somebody changed in a store.
+"""A forger's last step: hashes and digests that fit what somebody changed in a store or a log.
 
 They find accidents. What is said of a store that somebody changed on purpose has to be found
 without them.
 """
 
+import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from tallystick.canonical import digest_of_bytes
-from tallystick_state.chain import chained
+from tallystick_state.chain import GENESIS_HASH, chained
 from tallystick_state.store.tables import DOCUMENTS
 
 
@@ -36,3 +38,20 @@ def reseal_rows(driver: sqlite3.Connection) -> None:
             data = body if isinstance(body, bytes) else str(body).encode()
             change = f"UPDATE {table} SET digest = ? WHERE {key} = ?"  # noqa: S608  # ours
             driver.execute(change, (digest_of_bytes(data), value))
+
+
+def rechained(lines: list[str], edited: Callable[[list[tuple[str, str]]], object]) -> list[str]:
+    """The file of a log that was edited and chained anew, as a forger would."""
+    entries = [json.loads(line) for line in lines[1:]]
+    pairs = [(each["kind"], canonical(each["body"])) for each in entries]
+    edited(pairs)
+    made, last = list[str](), GENESIS_HASH
+    for number, (kind, body) in enumerate(pairs, 1):
+        last = chained(last, number, kind, body).hash
+        made.append(f'{{"hash":"{last}","seq":{number},"kind":"{kind}","body":{body}}}\n')
+    header = {"entries": len(pairs), "hash": last, "tallystick_state": 9}
+    return [json.dumps(header, separators=(",", ":")) + "\n", *made]
+
+
+def canonical(body: object) -> str:
+    return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

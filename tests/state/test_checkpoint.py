@@ -8,8 +8,8 @@ import attrs
 import pytest
 from cli.command import run
 from state.chronicle import feed, history
+from state.resealed import rechained
 from state.subnet import written
-from state.test_forged_logs import rechained
 from trust.council import signer
 
 from tallystick.errors import DamagedError, StateError, TrustError

@@ -273,6 +273,16 @@ def test_a_forged_record_that_comes_first_does_not_block_the_round_of_its_valida
         assert (alone.scores, digest_of(ledger)) == (closed.scores, digest)
 
 
+def test_flags_for_tasks_that_never_were_eject_nobody(tmp_path: Path) -> None:
+    flags = [event(f"e{n}", "collusion_flag", f"never-{n}", validator=f"v{n}") for n in range(3)]
+    with begun(tmp_path) as ledger:
+        found = ledger.import_events(written(tmp_path / "flags.jsonl", flags))
+        assert (found.events, found.quarantined, found.is_whole) == (0, {"unknown-task": 3}, True)
+        with ledger.queries() as queries:
+            assert queries.state.miners["hk-1"].flags == 0
+            assert not is_ejected(ledger.rules, queries.state.miners["hk-1"])
+
+
 def test_one_validator_alone_ejects_nobody(tmp_path: Path) -> None:
     """Its tasks are known here: it made them up as well."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from msgspec.structs import replace
 from oracle.decimals import count
 from state.steps import round_steps, window_steps, with_steps
 from state.subnet import record as line_of
@@ -98,6 +99,12 @@ def test_a_tie_goes_to_the_even_nano(nanos: tuple[int, ...], wanted: int) -> Non
         assert round_scores(events, rounding(mode), lambda *_: NANO) == {"hk": wanted}
     window = with_steps(rules(WORKFLOW), *window_steps())
     assert window_score(window, [[nano] for nano in nanos]) == wanted
+
+
+def test_a_task_that_nobody_scored_does_not_count() -> None:
+    nobody = replace(tasks_of([[0]])[0], task_id="t9", quality=None)
+    made = Made(with_steps(rules(WORKFLOW), *window_steps(2)), (*tasks_of([[NANO], [0]]), nobody))
+    assert weighed(made, ["hk"]).scores == {"hk": NANO // 2}
 
 
 @pytest.mark.parametrize(("tasks", "wanted"), [(20, 100), (300, 300)])
