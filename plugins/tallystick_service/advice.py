@@ -5,65 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-import attrs
-
 from tallystick.json_values import JsonObject, json_value
 from tallystick.scoring.explanation import Cliff, Explanation
 from tallystick.scoring.scorer import RecordLike, Scorer
 from tallystick_service.distance import Distance
-from tallystick_service.what_next import Move, Outcome, outcome_of, what_next
+from tallystick_service.what_next import Move, outcome_of, what_next
 
 
-@attrs.frozen
-class Advice:
-    """A record, what it earns, how far it is from each edge, and what would earn more.
+def advice(scorer: Scorer, record: RecordLike) -> JsonObject:
+    """Return a record explained, its outcome, the distances to its edges, and what would earn more.
 
-    Attributes:
-        explanation: every step behind the score.
-        outcome: quality, tier and emission.
-        distances: to each gate and tier, and to the edges of factors.
-        moves: of one fact each, the best first.
-    """
-
-    explanation: Explanation
-    outcome: Outcome
-    distances: tuple[Distance, ...]
-    moves: tuple[Move, ...]
-
-    def to_dict(self) -> JsonObject:
-        """Return the explanation, the outcome, the distances and the moves as JSON values."""
-        return {
-            "explanation": self.explanation.to_dict(),
-            "outcome": json_value(self.outcome),
-            "distances": [_distance_view(distance) for distance in self.distances],
-            "moves": [{"sentence": sentence(move), **json_value(move)} for move in self.moves],
-        }
-
-
-def _distance_view(distance: Distance) -> JsonObject:
-    return {
-        "words": distance.words,
-        "edge": distance.edge,
-        "value_text": distance.value_text,
-        "edge_text": distance.edge_text,
-        "passed": distance.passed,
-        "meaning": distance.meaning,
-    }
-
-
-def advice(scorer: Scorer, record: RecordLike) -> Advice:
-    """Return the advice about a record.
+    Distances are to each gate and tier, and to the edges of factors; moves are of one fact each,
+    the best first.
 
     Raises:
         RecordError: the record cannot be scored.
     """
     explanation = scorer.explain(record)
-    return Advice(
-        explanation,
-        outcome_of(scorer, record),
-        tuple(distances(explanation)),
-        tuple(what_next(scorer, record)),
-    )
+    moves = what_next(scorer, record)
+    return {
+        "explanation": explanation.to_dict(),
+        "outcome": json_value(outcome_of(scorer, record)),
+        "distances": json_value([*distances(explanation)]),
+        "moves": [{"sentence": sentence(move), **json_value(move)} for move in moves],
+    }
 
 
 def distances(explanation: Explanation) -> Iterator[Distance]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import attrs
 
+from tallystick.json_values import json_object
 from tallystick.numbers.nano import NANO, to_fraction
 from tallystick.numbers.real import decimal
 from tallystick.numbers.text import fraction
@@ -19,6 +20,7 @@ def exact_text(value: Fraction) -> str:
     return decimal(value, _PLACES) if NANO % value.denominator else fraction(value)
 
 
+@json_object("words", "edge", "value_text", "edge_text", "passed", "meaning")
 @attrs.frozen
 class Distance:
     """A value and an edge.

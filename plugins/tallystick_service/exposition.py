@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 
 from tallystick.io.text import visible
 from tallystick_state.claims import REASONS
 
 if TYPE_CHECKING:
-    from prometheus_client.core import Metric
-
     from tallystick_service.health import Health
     from tallystick_service.metrics import Observed
     from tallystick_service.route import Question
@@ -25,8 +32,6 @@ _STATUSES = ("ok", "degraded", "failing")
 
 def exposition(question: Question) -> bytes:
     """Return the metrics of now."""
-    from prometheus_client import CollectorRegistry, generate_latest
-
     metrics = [*_metrics(question)]
 
     class Collector:
@@ -73,11 +78,9 @@ def _state_metrics(question: Question, state: Version, info: StateInfo) -> Itera
 
 
 def _observed_metrics(observed: Observed) -> Iterator[Metric]:
-    from prometheus_client.core import SummaryMetricFamily
-
-    yield _counters("rejected_records", "Rejected records by code.", "code", dict(observed.rejects))
+    yield _counters("rejected_records", "Rejected records by code.", "code", observed.rejects)
     yield _counters(
-        "chain_receipts", "Rows of weights by their outcome.", "kind", dict(observed.receipts)
+        "chain_receipts", "Rows of weights by their outcome.", "kind", observed.receipts
     )
     steps = SummaryMetricFamily("tallystick_step_seconds", "Time of each step.", labels=["step"])
     for name, time in sorted(observed.steps.items()):
@@ -105,30 +108,22 @@ def _health_metrics(health: Health) -> Iterator[Metric]:
 
 
 def _gauge(name: str, text: str, value: float) -> Metric:
-    from prometheus_client.core import GaugeMetricFamily
-
     return GaugeMetricFamily(f"tallystick_{name}", text, value=value)
 
 
-def _gauges(name: str, text: str, label: str, values: dict[str, int]) -> Metric:
-    from prometheus_client.core import GaugeMetricFamily
-
-    family = GaugeMetricFamily(f"tallystick_{name}", text, labels=[label])
-    for value, number in sorted(values.items()):
-        family.add_metric([visible(value)], number)
-    return family
+def _gauges(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    return _labelled(GaugeMetricFamily(f"tallystick_{name}", text, labels=[label]), values)
 
 
-def _counters(name: str, text: str, label: str, values: dict[str, int]) -> Metric:
-    from prometheus_client.core import CounterMetricFamily
+def _counters(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    return _labelled(CounterMetricFamily(f"tallystick_{name}", text, labels=[label]), values)
 
-    family = CounterMetricFamily(f"tallystick_{name}", text, labels=[label])
+
+def _labelled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, int]) -> Metric:
     for value, number in sorted(values.items()):
         family.add_metric([visible(value)], number)
     return family
 
 
 def _info(name: str, text: str, **labels: str) -> Metric:
-    from prometheus_client.core import InfoMetricFamily
-
     return InfoMetricFamily(f"tallystick_{name}", text, value=labels)

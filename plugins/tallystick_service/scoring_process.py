@@ -88,7 +88,7 @@ def answered(order: Order, state: StoredState | None) -> JsonObject:
                 from tallystick_service.advice import advice
 
                 at_thresholds = _at_thresholds(scorer, order, state)
-                return {"value": advice(at_thresholds, order.record).to_dict()}
+                return {"value": advice(at_thresholds, order.record)}
             if order.do == "explain":
                 return {"value": scorer.explain(order.record).to_dict()}
             return {"value": scorer.score(order.record).to_dict()}

@@ -98,11 +98,9 @@ def test_a_move_is_what_the_engine_scores(
         return score(bound, facts, thresholds)
 
     monkeypatch.setattr(module, "score_facts", counting)
-    advised = advice(rules, record)
+    moves = what_next(rules, record)
     # the search is bounded
     assert len(calls) < 4000
-    assert advised.outcome == now
-    moves = [*advised.moves]
     for move in moves:
         assert move.outcome.worth > now.worth
         assert (move.outcome.quality or 0) - (now.quality or 0) == move.quality_gain
@@ -121,7 +119,7 @@ def test_a_move_is_what_the_engine_scores(
         wanted = better.get((move.reader, move.path))
         if wanted is not None:
             assert (move.direction, move.promised) == (wanted, True)
-    view = json.loads(json.dumps(advised.to_dict()))
+    view = json.loads(json.dumps(advice(rules, record)))
     assert view["outcome"]["tier"] == now.tier
     for move, shown in zip(moves, view["moves"], strict=True):
         assert shown["sentence"] == sentence(move)
