@@ -3,7 +3,6 @@
 import random
 from fractions import Fraction
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,23 +49,8 @@ NETWORK = Network(
 def of(
     history: tuple[Published, ...], neurons: tuple[Neuron, ...], asked: Exchange
 ) -> tuple[Tally, ...]:
-    """The batches that count, by the chain of a history."""
-    return counted(read(history, COMMIT), read(history, VOTE), neurons, asked)
-
-
-def counted(
-    committed: list[Commitment],
-    voted: list[Commitment],
-    neurons: tuple[Neuron, ...],
-    asked: Exchange,
-) -> tuple[Tally, ...]:
-    """The batches that count."""
-    return tuple(t for t in tally(EPOCH, committed, voted, neurons, asked) if t.counts)
-
-
-def others(tallies: tuple[Tally, ...], hotkey: str) -> list[tuple[str, str]]:
-    """The hotkeys and batches of everybody else."""
-    return [(t.hotkey, t.batch) for t in tallies if t.hotkey != hotkey]
+    """The votes for each batch, by the chain of a history."""
+    return tally(EPOCH, read(history, COMMIT), read(history, VOTE), neurons, asked)
 
 
 Case = tuple[tuple[Neuron, ...], tuple[Published, ...], Exchange]
@@ -74,7 +58,14 @@ cases = networks().flatmap(
     lambda neurons: st.tuples(
         st.just(neurons),
         histories(neurons),
-        st.sampled_from([rules(), rules(quorum=Fraction(2, 3)), rules(hear=("hk-0", "hk-2"))]),
+        st.sampled_from(
+            [
+                rules(),
+                rules(quorum=Fraction(2, 3)),
+                rules(hear=("hk-0", "hk-2")),
+                rules(minimum_stake_rao=4),
+            ]
+        ),
     )
 )
 uids = st.sets(st.integers(0, UID_LIMIT - 1))
@@ -106,76 +97,51 @@ def test_what_no_ballot_can_name_is_refused(ballot: Ballot) -> None:
         ballot.to_bytes()
 
 
+def law(
+    neurons: tuple[Neuron, ...], history: tuple[Published, ...], asked: Exchange
+) -> list[Tally]:
+    """The votes for each batch as docs/exchange.md has them, for one validator after the other."""
+
+    def ballot(hotkey: str, block: int) -> Ballot | None:
+        own = [p for p in history if p.hotkey == hotkey and p.block <= block]
+        newest = ballot_of(max(own, key=lambda p: p.block).data) if own else None
+        return newest if newest is not None and newest.epoch == EPOCH else None
+
+    def is_heard(neuron: Neuron) -> bool:
+        is_named = neuron.permit if asked.hear == "permit" else neuron.hotkey in asked.hear
+        return is_named and neuron.stake_rao >= asked.minimum_stake_rao
+
+    ears = [*filter(is_heard, neurons)]
+    total = sum(n.stake_rao for n in ears)
+    tallies = []
+    for owner in ears:
+        committed = ballot(owner.hotkey, COMMIT)
+        if committed is None or committed.batch is None:
+            continue
+        holders = []
+        for voter in ears:
+            before, vote = ballot(voter.hotkey, COMMIT), ballot(voter.hotkey, VOTE)
+            stood = None if before is None else before.batch
+            if vote is not None and vote.batch == stood and owner.uid in vote.holds:
+                holders.append(voter)
+        stake = sum(n.stake_rao for n in holders)
+        hotkeys = tuple(n.hotkey for n in holders)
+        counts = stake > asked.quorum * total
+        tallies.append(
+            Tally(owner.uid, owner.hotkey, committed.batch, hotkeys, stake, total, counts)
+        )
+    return tallies
+
+
 @given(cases, st.randoms(use_true_random=False))
-def test_everyone_who_reads_the_same_blocks_has_the_same_list(
+def test_batches_count_by_the_law_in_whatever_order_the_blocks_are_read(
     case: Case, rng: random.Random
 ) -> None:
     neurons, history, asked = case
     shuffled = [list(read(history, COMMIT)), list(read(history, VOTE)), list(neurons)]
     for part in shuffled:
         rng.shuffle(part)
-    # nor does it matter what was published after the vote block, or before a newer one
-    newest = {(c.block, c.hotkey) for b in (COMMIT, VOTE) for c in read(history, b)}
-    trimmed = tuple(p for p in history if (p.block, p.hotkey) in newest)
-    assert counted(*shuffled, asked) == of(trimmed, neurons, asked)
-
-
-@given(cases)
-def test_a_batch_that_counts_is_held_by_more_than_the_quorum_of_stake(case: Case) -> None:
-    neurons, history, asked = case
-    stake = {n.hotkey: n.stake_rao for n in heard(neurons, asked)}
-    total = sum(stake.values())
-    at_commit, at_vote = ({c.hotkey: c for c in read(history, b)} for b in (COMMIT, VOTE))
-    for each in of(history, neurons, asked):
-        assert each.hotkey in stake
-        assert ballot_of(at_commit[each.hotkey].data).batch == each.batch
-        holders = [
-            hotkey
-            for hotkey in stake
-            if hotkey in at_vote
-            and (ballot := ballot_of(at_vote[hotkey].data)) is not None
-            and ballot.epoch == EPOCH
-            and each.uid in ballot.holds
-        ]
-        assert set(each.holders) <= set(holders)
-        assert sum(stake[h] for h in each.holders) == each.stake_rao
-        assert Fraction(each.stake_rao) > asked.quorum * total
-
-
-@given(cases, st.data())
-def test_bytes_that_do_not_vote_change_nothing_about_others(
-    case: Case, data: st.DataObject
-) -> None:
-    """Late, overwritten, unreadable, of another epoch: as if they had not been published."""
-    neurons, history, asked = case
-    who = data.draw(st.sampled_from(neurons)).hotkey
-    rest = tuple(p for p in history if p.hotkey != who)
-    spoiled = data.draw(
-        st.sampled_from(
-            [
-                # late: after the commit block, with a batch
-                [
-                    Published(
-                        COMMIT + 1, who, Ballot(EPOCH, digest_of(5), frozenset({0})).to_bytes()
-                    )
-                ],
-                # overwritten between the blocks by another batch
-                [
-                    Published(END + 1, who, Ballot(EPOCH, digest_of(5)).to_bytes()),
-                    Published(
-                        VOTE, who, Ballot(EPOCH, digest_of(6), frozenset({0, 1, 2})).to_bytes()
-                    ),
-                ],
-                [Published(END, who, b"\x01 no ballot"), Published(VOTE, who, b"\xff" * 128)],
-                [Published(VOTE, who, Ballot(EPOCH + 1, None, frozenset({0, 1})).to_bytes())],
-                [Published(VOTE, who, Ballot(EPOCH - 1, None, frozenset({0, 1})).to_bytes())],
-                # after the vote block
-                [Published(VOTE + 1, who, Ballot(EPOCH, None, frozenset({0, 1})).to_bytes())],
-            ]
-        )
-    )
-    with_them = of((*rest, *spoiled), neurons, asked)
-    assert others(with_them, who) == others(of(rest, neurons, asked), who)
+    assert list(tally(EPOCH, *shuffled, asked)) == law(neurons, history, asked)
 
 
 EVERYONE_HOLDS = frozenset({0, 1, 2})
@@ -205,21 +171,14 @@ def _history(spoiled: Ballot) -> tuple[Published, ...]:
     ids=["a vote", "for two", "for none", "another batch", "no batch", "later", "earlier"],
 )
 def test_a_vote_is_of_the_epoch_and_repeats_the_batch(vote: Ballot, counting: int) -> None:
-    assert len(of(_history(vote), _neurons(1, 1, 1), rules())) == counting
+    tallies = of(_history(vote), _neurons(1, 1, 1), rules())
+    assert sum(each.counts for each in tallies) == counting
 
 
 def test_a_ballot_of_another_epoch_at_the_commit_block_is_no_batch() -> None:
     other = Published(END, "hk-2", Ballot(EPOCH - 1, digest_of(2)).to_bytes())
     history = tuple(p for p in _history(Ballot(EPOCH, None, EVERYONE_HOLDS)) if p.block == VOTE)
     assert batches_at(EPOCH, read((*history, other), COMMIT), _neurons(1, 1, 1)) == {}
-
-
-def test_votes_and_batches_of_who_is_not_heard_do_not_count() -> None:
-    history = _history(Ballot(EPOCH, digest_of(2), EVERYONE_HOLDS))
-    named = rules(hear=("hk-0", "hk-1"))
-    assert of(history, _neurons(1, 1, 1), named) == ()
-    without_permit = [attrs.evolve(n, permit=n.uid != 2) for n in _neurons(1, 1, 1)]
-    assert of(history, tuple(without_permit), rules()) == ()
 
 
 def test_a_ballot_with_a_zero_byte_at_its_end_is_none() -> None:
@@ -251,65 +210,6 @@ def test_a_vote_that_is_not_whole_waits_until_the_middle() -> None:
     assert at(middle + 1, 3, published) is not None
 
 
-@given(cases)
-def test_who_is_not_heard_changes_nothing(case: Case) -> None:
-    neurons, history, asked = case
-    ears = {n.hotkey for n in heard(neurons, asked)}
-    silent = tuple(p for p in history if p.hotkey in ears)
-    assert of(history, neurons, asked) == of(silent, neurons, asked)
-
-
-@given(cases)
-def test_bits_of_uids_without_a_batch_change_nothing(case: Case) -> None:
-    neurons, history, asked = case
-    known = {t.uid for t in tally(EPOCH, read(history, COMMIT), (), neurons, asked)}
-    cleaned = tuple(
-        attrs.evolve(p, data=attrs.evolve(b, holds=b.holds & known).to_bytes())
-        if (b := ballot_of(p.data)) is not None
-        else p
-        for p in history
-    )
-    assert of(history, neurons, asked) == of(cleaned, neurons, asked)
-
-
-@given(cases, st.data())
-def test_who_commits_and_withholds_stops_nobody(case: Case, data: st.DataObject) -> None:
-    """Others hold what they held; the batch that nobody has does not count."""
-    neurons, history, asked = case
-    liar = data.draw(st.sampled_from(neurons))
-    rest = tuple(p for p in history if p.hotkey != liar.hotkey)
-    rest = tuple(
-        attrs.evolve(p, data=attrs.evolve(b, holds=b.holds - {liar.uid}).to_bytes())
-        if (b := ballot_of(p.data)) is not None
-        else p
-        for p in rest
-    )
-    withheld = Published(END + 1, liar.hotkey, Ballot(EPOCH, digest_of(9)).to_bytes())
-    with_it = of((*rest, withheld), neurons, asked)
-    assert with_it == of(rest, neurons, asked)
-
-
-@given(cases, st.data())
-def test_of_two_batches_the_one_at_the_commit_block_counts(case: Case, data: st.DataObject) -> None:
-    neurons, history, asked = case
-    who = data.draw(st.sampled_from(neurons))
-    rest = tuple(p for p in history if p.hotkey != who.hotkey)
-    first = Published(END + 1, who.hotkey, Ballot(EPOCH, digest_of(1)).to_bytes())
-    second = Published(END + 2, who.hotkey, Ballot(EPOCH, digest_of(2)).to_bytes())
-    late = Published(COMMIT + 1, who.hotkey, Ballot(EPOCH, digest_of(3)).to_bytes())
-    batches = batches_at(EPOCH, read((*rest, first, second, late), COMMIT), [who])
-    assert batches == {who.hotkey: digest_of(2)}
-    # and who stands by another one at the vote block has no vote
-    for each in tally(
-        EPOCH,
-        read((*rest, first, second, late), COMMIT),
-        read((*rest, first, second, late), VOTE),
-        neurons,
-        asked,
-    ):
-        assert who.hotkey not in each.holders
-
-
 def _neurons(*stakes: int) -> tuple[Neuron, ...]:
     return tuple(Neuron(uid, f"hk-{uid}", True, 1, stake) for uid, stake in enumerate(stakes))
 
@@ -327,31 +227,26 @@ def _votes(*holders: int) -> tuple[Published, ...]:
     return (own, *votes)
 
 
-def test_exactly_the_quorum_is_not_enough() -> None:
-    assert not of(_votes(0, 1), _neurons(1, 1, 2), rules())
-    assert of(_votes(0, 2), _neurons(1, 1, 2), rules())
+LARGE = 10**18
+"""Stake beyond what a double counts exactly."""
 
 
-def test_stake_beyond_any_double_is_counted_exactly() -> None:
-    large = 10**18 + 1
-    assert of(_votes(0), _neurons(large, 10**18), rules())
-    assert not of(_votes(1), _neurons(large, 10**18), rules())
-
-
-def test_who_was_away_between_the_blocks_keeps_its_batch_and_has_no_vote() -> None:
-    (only,) = of(_votes(1, 2), _neurons(1, 1, 1), rules())
-    assert (only.hotkey, only.holders) == ("hk-0", ("hk-1", "hk-2"))
-
-
-def test_nobody_with_stake_counts_nothing() -> None:
-    assert not of(_votes(0, 1), _neurons(0, 0), rules())
-
-
-def test_too_little_stake_is_not_heard() -> None:
-    assert [n.hotkey for n in heard(_neurons(5, 4, 6), rules(minimum_stake_rao=5))] == [
-        "hk-0",
-        "hk-2",
-    ]
+@pytest.mark.parametrize(
+    ("holders", "stakes", "counts"),
+    [
+        ((0, 1), (1, 1, 2), False),
+        ((0, 2), (1, 1, 2), True),
+        ((1, 2), (1, 1, 1), True),
+        ((0,), (LARGE + 1, LARGE), True),
+        ((1,), (LARGE + 1, LARGE), False),
+        ((0, 1), (0, 0), False),
+    ],
+)
+def test_more_than_the_quorum_is_needed(
+    holders: tuple[int, ...], stakes: tuple[int, ...], counts: bool
+) -> None:
+    (only,) = of(_votes(*holders), _neurons(*stakes), rules())
+    assert only.counts is counts
 
 
 @given(cases, st.data())

@@ -129,23 +129,6 @@ def test_a_batch_that_another_key_signed_is_not_held_and_stops_nobody(tmp_path: 
         assert "batch-refused" not in ann.codes() | ben.codes()
 
 
-@pytest.mark.nightly
-def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> None:
-    with subnet(tmp_path) as net:
-        give(net, 0, 0, 1)
-        net.until(net.network.end_block(0))
-        net.away.add(2)
-        withheld = Ballot(0, "ab" * 32, frozenset({0, 1, 2}))
-        net.houses[2].chain.commit(NETUID, withheld.to_bytes(), 1.0)
-        net.until(net.network.vote_block(0) - 2)
-        assert "batch-missing" in net.houses[0].codes()
-        net.close(0)
-        assert net.houses[0].counted(0) == net.houses[1].counted(0) == tuple(sorted(HOTKEYS[:2]))
-        assert net.houses[0].snapshot() == net.houses[1].snapshot()
-        net.until(net.network.vote_block(0) + 1)
-        assert not net.houses[0].codes() & {"batch-missing", "not-counted"}
-
-
 @pytest.mark.parametrize("before", [0, 1], ids=["at-once", "just-before-the-cut-off"])
 @pytest.mark.parametrize("copier", ["first", "last"])
 def test_who_commits_the_digest_of_another_silences_and_stops_nobody(
