@@ -31,8 +31,8 @@ from tallystick.records.defects import DefectLog
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import MISSED
-from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import Result
+from tallystick.scoring.run_files import Progress
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.table import ResultTable

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from tallystick.plugins.registry import Registry
-    from tallystick.scoring.receipt import Progress
+    from tallystick.scoring.run_files import Progress
     from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
     from tallystick_state.event import StateEvent

@@ -18,7 +18,7 @@ from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
@@ -165,7 +165,7 @@ def read(inputs: Inputs, _: Told) -> Found:
 
 def in_memory(inputs: Inputs, _: Told) -> Found:
     """Facts to results, batch after batch."""
-    found = map(Scoring(scorer()).chunk, source_of(inputs.facts))
+    found = map(ChunkScorer(scorer()).chunk, source_of(inputs.facts))
     totals = [int(batch.column("emission").values.sum()) for batch in found]
     return inputs.rows, sum(totals) / 1e9
 

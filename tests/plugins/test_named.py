@@ -15,7 +15,7 @@ import tallystick
 from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import InstalledPlugins, installed_plugins
 from tallystick.rules.digest import used_plugins
-from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec
 from tallystick_governance.backtest.candidates import candidates_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ def test_a_stray_plugin_is_not_imported_by_what_does_not_name_it(
 
 
 def test_a_worker_imports_what_the_rule_set_names_alone(stray: Path) -> None:
-    rules = ScorerSpec.of(tallystick.load("workflow@1.1.0")).rules()
+    rules = BoundRulesSpec.of(tallystick.load("workflow@1.1.0")).rules()
     assert list(rules.registry.plugins) == ["workflow"]
     assert not stray.exists()
 

@@ -19,8 +19,8 @@ from tallystick.errors import InputError, OutputError
 from tallystick.io import lines as lines_module
 from tallystick.io import sources
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import ResultLayout
+from tallystick.scoring.run_files import Progress
 
 Row = dict[str, Any]
 Scorers = dict[str, tallystick.Scorer]

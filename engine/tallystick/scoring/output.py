@@ -25,7 +25,6 @@ from tallystick.io.arrow import (
 )
 from tallystick.io.parquet import RowGroupWriter
 from tallystick.io.streams import is_stream
-from tallystick.scoring.receipt import Writer
 from tallystick.scoring.result import (
     AXES,
     FORMATS,
@@ -36,6 +35,7 @@ from tallystick.scoring.result import (
     WHOLE,
     ResultLayout,
 )
+from tallystick.scoring.run_files import Writer
 from tallystick.scoring.table import ResultTable, schema_of
 
 Encoded: TypeAlias = Any

@@ -21,18 +21,11 @@ from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor
-from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec, code_of
-from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.executors.portable import BoundRulesSpec, PortableFunction, code_of
+from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.output import OutputFormat, format_of
-from tallystick.scoring.receipt import (
-    Counts,
-    Part,
-    Receipt,
-    RunFiles,
-    engine_name,
-    plugin_names,
-    rules_by_epoch,
-)
+from tallystick.scoring.receipt import Counts, Receipt, engine_name, plugin_names, rules_by_epoch
+from tallystick.scoring.run_files import Part, RunFiles
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
@@ -95,12 +88,12 @@ def _snapshot_digests(rules: BoundRules, epochs: Iterable[int]) -> dict[str, str
     return {str(epoch): rules.pinned[epoch].digest for epoch in sorted(epochs)}
 
 
-class PartScoring:
+class PartScorer:
     """Scores chunks into parts of a run; a function that executors map."""
 
     def __init__(self, rules: BoundRules, output_format: OutputFormat) -> None:
         """Take the rule set and the format of the results."""
-        self._scoring, self._format = Scoring(rules), output_format
+        self._scoring, self._format = ChunkScorer(rules), output_format
 
     def __call__(self, chunk: Chunk) -> Part:
         """Return the part of one chunk.
@@ -133,7 +126,7 @@ _UNKNOWN = ThresholdSnapshot({}, "")
 
 
 @attrs.frozen
-class ScoringSpec(PortableFunction[ScoringTask, Part | Missing]):
+class PortableScoring(PortableFunction[ScoringTask, Part | Missing]):
     """Scores chunks in a worker, by the snapshots that are sent with each.
 
     Attributes:
@@ -142,7 +135,7 @@ class ScoringSpec(PortableFunction[ScoringTask, Part | Missing]):
         epochs: those that have a snapshot, known or not.
     """
 
-    scorer: ScorerSpec
+    scorer: BoundRulesSpec
     output_format: OutputFormat
     epochs: frozenset[int] = frozenset()
 
@@ -151,7 +144,7 @@ class ScoringSpec(PortableFunction[ScoringTask, Part | Missing]):
         pinned = dict.fromkeys(self.epochs, _UNKNOWN)
         # a snapshot is complete already, so it is not completed once more
         rules = attrs.evolve(self.scorer.rules(), pinned=pinned)
-        part_of = PartScoring(rules, self.output_format)
+        part_of = PartScorer(rules, self.output_format)
 
         def scored(task: ScoringTask) -> Part | Missing:
             # no key is new, so the threads of a worker may read and write at once; of an epoch that
@@ -181,19 +174,19 @@ def parts(
         InputError: the records cannot be read.
         EngineError: the workers cannot be used.
     """
-    here = PartScoring(rules, output_format)
+    here = PartScorer(rules, output_format)
     if not executor.is_elsewhere:
         return executor.map(here, source)
-    function = ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned))
+    function = PortableScoring(BoundRulesSpec.of(rules), output_format, frozenset(rules.pinned))
     return _parts_elsewhere(executor, function, source.places(), rules.pinned, here)
 
 
 def _parts_elsewhere(
     executor: Executor,
-    function: ScoringSpec,
+    function: PortableScoring,
     chunks: Iterable[Chunk],
     pinned: Mapping[int, ThresholdSnapshot],
-    here: PartScoring,
+    here: PartScorer,
 ) -> Generator[Part, None, None]:
     """Yield the parts that workers make, and those made here for want of a snapshot there."""
     known: Mapping[int, ThresholdSnapshot] = {}

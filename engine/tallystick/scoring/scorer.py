@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from tallystick.records.decoding import Decoded, Item
     from tallystick.scoring.executors.executor import Executor
     from tallystick.scoring.explanation import Explanation
-    from tallystick.scoring.facts.results import Scoring
-    from tallystick.scoring.receipt import Progress, Receipt
+    from tallystick.scoring.facts.results import ChunkScorer
+    from tallystick.scoring.receipt import Receipt
+    from tallystick.scoring.run_files import Progress
     from tallystick.scoring.table import ResultTable
 
 _LOG = logging.getLogger(__name__)
@@ -196,8 +197,8 @@ class Scorer(BoundRules):
             EngineError: the workers cannot be used; as above.
         """
         from tallystick.scoring.executors.executor import InProcess
-        from tallystick.scoring.receipt import run_files
         from tallystick.scoring.run import score_run  # loads NumPy
+        from tallystick.scoring.run_files import run_files
 
         with run_files(
             source, output, rejects, receipt, follow_links=follow_links, progress=progress
@@ -239,10 +240,10 @@ class Scorer(BoundRules):
             return start if scores is None else explain(scores, start)
 
     @cached_property
-    def _columns(self) -> Scoring:
-        from tallystick.scoring.facts.results import Scoring  # loads NumPy
+    def _columns(self) -> ChunkScorer:
+        from tallystick.scoring.facts.results import ChunkScorer  # loads NumPy
 
-        return Scoring(self)
+        return ChunkScorer(self)
 
     def _scored(self, item: Item, line: int) -> tuple[BoundRules, Result, Scores | None]:
         """Return the rules, the result and the scores of a record; None without a submission."""

@@ -32,7 +32,7 @@ from tallystick.rules.structure import table_of
 from tallystick.rules.timeline import Timeline
 from tallystick.rules.toml import decimal_text
 from tallystick.scoring.bound_rules import BoundRules, bound_over
-from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec
 from tallystick.scoring.scorer import bind
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_governance.diff.change import (
@@ -248,7 +248,7 @@ class Candidate:
     variant: int = 0
 
     @classmethod
-    def of_spec(cls, spec: ScorerSpec) -> Candidate:
+    def of_spec(cls, spec: BoundRulesSpec) -> Candidate:
         """Return the candidate that a worker makes of a specification, named by its digest.
 
         Raises:

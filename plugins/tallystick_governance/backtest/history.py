@@ -37,7 +37,7 @@ from tallystick.io.sources import Chunk, Source, input_digest
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor
-from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec, PortableFunction
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
@@ -520,7 +520,7 @@ class CounterSpec(PortableFunction[Chunk, Counted]):
         groups: the file of the groups of the history and its digest; None without one.
     """
 
-    scorers: tuple[ScorerSpec, ...]
+    scorers: tuple[BoundRulesSpec, ...]
     flips: bool
     stretches: RoundStretches | None = None
     tracked: tuple[TrackedThresholds, ...] | None = None
@@ -586,7 +586,7 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
     flips, consensus, source = on_flips is not None, reader.groups, reader.source()
     if executor.is_elsewhere:
         there = CounterSpec(
-            ScorerSpec.of_each((candidate.rules for candidate in candidates), __package__),
+            BoundRulesSpec.of_each((candidate.rules for candidate in candidates), __package__),
             flips,
             stretches,
             tracked,

@@ -39,7 +39,7 @@ from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor
-from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec, PortableFunction
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import accepted_by
@@ -501,7 +501,7 @@ def replays(  # noqa: PLR0913  # what replays are made of
     function: Callable[[Sequence[int]], list[Replayed]] = here
     if executor.is_elsewhere:
         function = ReplaySpec(
-            ScorerSpec.of_each((candidate.rules for candidate in candidates), __package__),
+            BoundRulesSpec.of_each((candidate.rules for candidate in candidates), __package__),
             # workers may have another working directory
             reader.path.absolute(),
             outcome.history.digest,
@@ -569,7 +569,7 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
         groups: the file of the groups of the history and its digest; None without one.
     """
 
-    scorers: tuple[ScorerSpec, ...]
+    scorers: tuple[BoundRulesSpec, ...]
     path: Path
     digest: str
     replay: Replay

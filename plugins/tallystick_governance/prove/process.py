@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec
 from tallystick.scoring.executors.worker import Worker, WorkerEndedError
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.prove.property import STOPPED, TIME, Answer
@@ -40,7 +40,7 @@ class Outcome:
 class _Questions:
     """The questions that the other process answers, one a call; None when all are answered."""
 
-    rules: ScorerSpec
+    rules: BoundRulesSpec
     only: str | None
     budget: int
     left_out: Unchanged
@@ -84,7 +84,7 @@ def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
     reason = f"{TIME}: the {seconds:g} seconds were over before it was answered"
     try:
         if seconds > 0:
-            asked = _Questions(ScorerSpec.of(scorer), only, budget, left_out)
+            asked = _Questions(BoundRulesSpec.of(scorer), only, budget, left_out)
             for position, reply in _replies(asked, clock() + seconds, clock):
                 received[position] = reply
                 if progress is not None:

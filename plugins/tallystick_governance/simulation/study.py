@@ -19,7 +19,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.records.messages import shown
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor, InProcess
-from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec, PortableFunction
 from tallystick_governance.simulation.proofs import RetiredStrategy
 from tallystick_simulation.assumptions import Assumptions
 from tallystick_simulation.constant_answer import (
@@ -189,7 +189,7 @@ def study(  # noqa: PLR0913  # the rules, and what decides the rest
     names, gone = _chosen(rules, types), {one.strategy for one in retired}
     tried = [name for name in strategies if name not in gone]
     spec = StudySpec(
-        ScorerSpec.of(rules, __package__),
+        BoundRulesSpec.of(rules, __package__),
         setting,
         assumptions,
         # all that were asked for are retired: without a name all others would be tried
@@ -235,7 +235,7 @@ class StudySpec(PortableFunction[str, TypeStudy]):
         examples: records by the name of the strategy.
     """
 
-    scorer: ScorerSpec
+    scorer: BoundRulesSpec
     setting: Setting
     assumptions: Assumptions = attrs.field(repr=False)
     strategies: Sequence[str]

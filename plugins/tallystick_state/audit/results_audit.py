@@ -35,7 +35,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.records.messages import NOTHING
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts.file import FactsChunk
-from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.output import json_lines
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
@@ -223,7 +223,7 @@ class _Audit:
         self, source: Source, progress: Callable[[int, int], None] | None
     ) -> Iterator[_Derived]:
         """Yield the outcome of each record, in order."""
-        scoring = Scoring(self.scorer)
+        scoring = ChunkScorer(self.scorer)
         for chunk in source:
             batch = scoring.chunk(chunk)
             rows = map(json.loads, json_lines(batch).splitlines())

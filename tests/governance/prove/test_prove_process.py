@@ -14,7 +14,7 @@ from cli.command import run
 
 import tallystick
 from tallystick.errors import EngineError
-from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec
 from tallystick_governance.cli import rules_prove
 from tallystick_governance.prove import process
 from tallystick_governance.prove.process import prove_within
@@ -154,10 +154,10 @@ def test_a_process_that_ends_early_is_told() -> None:
 
 @pytest.mark.nightly
 def test_what_is_wrong_in_the_other_process_is_wrong_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = ScorerSpec.of(tallystick.load(WORKFLOW))
+    spec = BoundRulesSpec.of(tallystick.load(WORKFLOW))
     ((epoch, (line,)),) = spec.spans
     other = attrs.evolve(spec, spans=((epoch, (attrs.evolve(line, digest="sha256:0"),)),))
-    monkeypatch.setattr(ScorerSpec, "of", lambda _: other)
+    monkeypatch.setattr(BoundRulesSpec, "of", lambda _: other)
     with pytest.raises(EngineError, match="sha256:0"):
         prove_within(tallystick.load(WORKFLOW))
 

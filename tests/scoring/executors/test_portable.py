@@ -20,11 +20,11 @@ from tallystick.io.sources import FileChunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.code import CodeFiles
 from tallystick.scoring.executors import portable
-from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec
 from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.run import ExtractionSpec
 from tallystick.scoring.output import OUTPUT_FORMATS
-from tallystick.scoring.run import ScoringSpec, ScoringTask
+from tallystick.scoring.run import PortableScoring, ScoringTask
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_governance.backtest.replay import Start
 from tallystick_state.model import State
@@ -102,7 +102,7 @@ def test_a_back_test_goes_on_from_a_state(inputs: Inputs, tmp_path: Path) -> Non
 
 
 def test_a_facts_file_that_changes_is_refused(inputs: Inputs) -> None:
-    function = ScoringSpec(ScorerSpec.of(inputs.scorer), CSV)
+    function = PortableScoring(BoundRulesSpec.of(inputs.scorer), CSV)
     task = ScoringTask(FactsChunk(inputs.facts, 0, 0, 12345))
     with pytest.raises(InputError, match=r"facts\.parquet: found another facts file than before"):
         list(Pickled().map(function, [task]))
@@ -131,11 +131,11 @@ OTHERS: dict[str, tuple[tuple[str, str], str]] = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_worker_of_another_kind_is_refused(inputs: Inputs, name: str) -> None:
     stated, message = OTHERS[name]
-    spec = ScorerSpec.of(inputs.scorer)
+    spec = BoundRulesSpec.of(inputs.scorer)
     installation = attrs.evolve(spec.installation, certificate=(stated,))
     task = FileChunk(inputs.records, 0, 3, 1, 0)
     for function in (
-        ScoringSpec(attrs.evolve(spec, installation=installation), CSV),
+        PortableScoring(attrs.evolve(spec, installation=installation), CSV),
         ExtractionSpec(installation),
     ):
         with pytest.raises(EngineError, match=f"found {stated[0]} {message}"):
@@ -143,10 +143,10 @@ def test_a_worker_of_another_kind_is_refused(inputs: Inputs, name: str) -> None:
 
 
 def test_a_worker_that_reads_another_rule_set_is_refused(inputs: Inputs) -> None:
-    spec = ScorerSpec.of(inputs.scorer)
+    spec = BoundRulesSpec.of(inputs.scorer)
     ((_, (rule_set,)),) = spec.spans
     other = attrs.evolve(spec, spans=((0, (attrs.evolve(rule_set, digest="sha256:12"),)),))
-    function = ScoringSpec(other, CSV)
+    function = PortableScoring(other, CSV)
     with pytest.raises(EngineError, match=r"found the rule set skills@1\.0\.0 to be sha256"):
         list(Pickled().map(function, [ScoringTask(FileChunk(inputs.records, 0, 3, 1, 0))]))
 
@@ -158,7 +158,7 @@ def test_a_worker_with_another_back_test_is_refused(
     with monkeypatch.context() as patch:
         other = CodeFiles("acme", {})
         patch.setattr(portable, "package_files", lambda _: other)
-        spec = ScorerSpec.of(inputs.scorer, "tallystick_governance.backtest")
+        spec = BoundRulesSpec.of(inputs.scorer, "tallystick_governance.backtest")
     expected = rf"found the files of tallystick_governance to be .*expected {other.digest}"
     with pytest.raises(EngineError, match=expected):
         spec.rules()

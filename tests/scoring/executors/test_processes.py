@@ -23,9 +23,9 @@ from tallystick.errors import EngineError, InputError
 from tallystick.io.sources import FileChunk
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.executors.portable import BoundRulesSpec
 from tallystick.scoring.output import OUTPUT_FORMATS
-from tallystick.scoring.run import ScoringSpec, ScoringTask
+from tallystick.scoring.run import PortableScoring, ScoringTask
 
 pytestmark = pytest.mark.process
 
@@ -155,7 +155,7 @@ def test_what_goes_wrong_in_a_worker_is_told_here(
 ) -> None:
     executor = Local(1) if which == "local" else Cluster(plain.address, patience=PATIENCE)
     worker = "" if which == "local" else r"worker tcp://\S+: "
-    spec = ScorerSpec.of(scorer)
+    spec = BoundRulesSpec.of(scorer)
     stated = (("the engine tallystick", "0.0.1"),)
     other = attrs.evolve(spec, installation=attrs.evolve(spec.installation, certificate=stated))
     task = ScoringTask(FileChunk(Path("/nowhere/records.jsonl"), 0, 3, 1, 0))
@@ -163,7 +163,7 @@ def test_what_goes_wrong_in_a_worker_is_told_here(
         (spec, InputError, r"/nowhere/records\.jsonl: no such file"),
         (other, EngineError, r"found the engine tallystick to be \S+, expected 0\.0\.1"),
     ):
-        function = ScoringSpec(of, OUTPUT_FORMATS["csv"])
+        function = PortableScoring(of, OUTPUT_FORMATS["csv"])
         with pytest.raises(kind, match=f"^{worker}{message}"):
             list(executor.map(function, [task]))
 

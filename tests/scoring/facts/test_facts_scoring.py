@@ -14,7 +14,7 @@ from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.facts.run import extract_file
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
@@ -50,7 +50,7 @@ def test_facts_score_as_each_record_alone(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
 ) -> None:
     scorer = scorers[rule_set]
-    found = Scoring(scorer).facts(Extractor(catalog_of(installed()).values()).facts(history))
+    found = ChunkScorer(scorer).facts(Extractor(catalog_of(installed()).values()).facts(history))
     single = list(scorer.score_many(history))
     assert [r for r in single if isinstance(r, tallystick.Result)] == list(found.results())
     expected = [r for r in single if isinstance(r, tallystick.Reject)]
@@ -80,9 +80,9 @@ def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     facts = Extractor(catalog_of(installed()).values()).facts(both)
     assert not facts.rejects
     scorer = scorers["workflow@1.1.0"]
-    assert Scoring(scorer).facts(facts).rejects == scorer.score_lines(both).rejects
-    assert len(Scoring(scorer).facts(facts).rejects) == 2
-    assert not Scoring(scorers["workflow@1.0.0"]).facts(facts).rejects
+    assert ChunkScorer(scorer).facts(facts).rejects == scorer.score_lines(both).rejects
+    assert len(ChunkScorer(scorer).facts(facts).rejects) == 2
+    assert not ChunkScorer(scorers["workflow@1.0.0"]).facts(facts).rejects
 
 
 @pytest.mark.parametrize("rule_set", fast_rows(["skills@1.1.0", "workflow@1.1.0"], 1))

@@ -18,7 +18,7 @@ from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.reading import read_text
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.scorer import Scorer, bind
 
 
@@ -72,7 +72,7 @@ def lines() -> list[bytes]:
 def test_a_fact_that_fails_is_rejected_where_it_is_read(registry: Registry, scorer: Scorer) -> None:
     facts = Extractor(catalog_of(registry).values()).facts(lines())
     assert not facts.rejects
-    found, expected = Scoring(scorer).facts(facts), scorer.score_lines(lines())
+    found, expected = ChunkScorer(scorer).facts(facts), scorer.score_lines(lines())
     assert list(found.results()) == list(expected.results())
     assert len(found) == 2
     same = [(r.line, r.code, r.path, r.expected) for r in expected.rejects]
@@ -84,7 +84,7 @@ def test_it_does_not_count_for_rule_sets_that_do_not_read_it(
     registry: Registry, scorers: dict[str, Scorer]
 ) -> None:
     facts = Extractor(catalog_of(registry).values()).facts(lines())
-    assert len(Scoring(scorers["skills@1.1.0"]).facts(facts)) == 4
+    assert len(ChunkScorer(scorers["skills@1.1.0"]).facts(facts)) == 4
 
 
 def test_a_type_that_requires_what_its_records_lack_is_told(registry: Registry) -> None:

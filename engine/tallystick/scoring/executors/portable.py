@@ -166,7 +166,7 @@ class RuleSetSpec:
 
 
 @attrs.frozen
-class ScorerSpec:
+class BoundRulesSpec:
     """Bound rules, without their snapshots, as a value that can be pickled and hashed.
 
     Attributes:
@@ -178,13 +178,13 @@ class ScorerSpec:
     spans: tuple[tuple[int, tuple[RuleSetSpec, ...]], ...]
 
     @classmethod
-    def of(cls, rules: BoundRules, package: str = "") -> ScorerSpec:
+    def of(cls, rules: BoundRules, package: str = "") -> BoundRulesSpec:
         """Return the specification of rules; `package` is as of `of_each`."""
         (spec,) = cls.of_each([rules], package)
         return spec
 
     @classmethod
-    def of_each(cls, every: Iterable[BoundRules], package: str = "") -> tuple[ScorerSpec, ...]:
+    def of_each(cls, every: Iterable[BoundRules], package: str = "") -> tuple[BoundRulesSpec, ...]:
         """Return the specifications of several rules; the files of what they share are read once.
 
         Args:
@@ -220,7 +220,7 @@ class ScorerSpec:
 
 
 @lru_cache(maxsize=4)
-def _bound(spec: ScorerSpec) -> BoundRules:
+def _bound(spec: BoundRulesSpec) -> BoundRules:
     registry = spec.installation.registry()
     bound_by_spec = {line: line.rules(registry) for _, lines in spec.spans for line in lines}
     return from_epochs([(epoch, [bound_by_spec[line] for line in of]) for epoch, of in spec.spans])

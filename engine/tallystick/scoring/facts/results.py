@@ -48,7 +48,7 @@ def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
     return dict(result)
 
 
-class Scoring:
+class ChunkScorer:
     """Scores chunks of records or of facts, each record by the rules of its epoch."""
 
     def __init__(self, rules: BoundRules) -> None:

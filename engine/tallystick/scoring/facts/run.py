@@ -19,16 +19,8 @@ from tallystick.scoring.executors.portable import Installation, PortableFunction
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
-from tallystick.scoring.receipt import (
-    FORMAT,
-    Counts,
-    Part,
-    Progress,
-    RunReceipt,
-    engine_name,
-    plugin_names,
-    run_files,
-)
+from tallystick.scoring.receipt import FORMAT, Counts, RunReceipt, engine_name, plugin_names
+from tallystick.scoring.run_files import Part, Progress, run_files
 from tallystick.scoring.sources import source_of
 
 
