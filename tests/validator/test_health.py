@@ -1,9 +1,9 @@
 """Health: each code of a loop that looks alive and is not, set and cleared."""
 
-import asyncio
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -20,7 +20,9 @@ from tallystick_validator.configuration import Configuration
 from tallystick_validator.daemon import Daemon
 from tallystick_validator.validator import Options, Validator
 
+pytestmark = pytest.mark.anyio
 ALICE = hotkey_of("alice")
+Made = Callable[..., Validator]
 
 
 @pytest.fixture
@@ -34,8 +36,14 @@ def state(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def validator(tmp_path: Path, state: Path, chain: SimulatedChain) -> Validator:
-    return Validator(state, network(), chain.as_hotkey(ALICE), tmp_path / "daemon")
+def made(tmp_path: Path, state: Path, chain: SimulatedChain) -> Made:
+    """A function that makes a daemon of the state, with options."""
+    return partial(Validator, state, network(), chain.as_hotkey(ALICE), tmp_path / "daemon")
+
+
+@pytest.fixture
+def validator(made: Made) -> Validator:
+    return made()
 
 
 def told(validator: Validator) -> dict[str, Problem]:
@@ -47,80 +55,71 @@ def take(validator: Validator, epoch: int, of: str = ALICE) -> set[str]:
     return {answer.code or answer.status for answer in answers}
 
 
-def test_epochs_without_a_record_are_told_until_one_has_some(
+async def test_epochs_without_a_record_are_told_until_one_has_some(
     validator: Validator, chain: SimulatedChain
 ) -> None:
-    async def run() -> None:
-        async with validator:
-            assert take(validator, 0) == {"recorded"}
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await validator.step()
-            assert validator.health().status == "ok"
-            chain.advance(13 * EPOCH_BLOCKS)
-            await validator.step()
-            assert "in the epochs 1 to 13" in told(validator)["no-records"].message
-        async with validator:
-            await validator.step()
-            assert "no-records" in told(validator)
-            take(validator, 14)
+    async with validator:
+        assert take(validator, 0) == {"recorded"}
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await validator.step()
+        assert validator.health().status == "ok"
+        chain.advance(13 * EPOCH_BLOCKS)
+        await validator.step()
+        assert "in the epochs 1 to 13" in told(validator)["no-records"].message
+    async with validator:
+        await validator.step()
+        assert "no-records" in told(validator)
+        take(validator, 14)
+        chain.advance(EPOCH_BLOCKS)
+        assert (await validator.step()).closed == (14,)
+        assert "no-records" not in told(validator)
+
+
+async def test_rejects_are_told_by_code_until_an_epoch_has_none(
+    validator: Validator, chain: SimulatedChain
+) -> None:
+    async with validator:
+        await validator.look()
+        assert take(validator, 0, of=hotkey_of("bob")) == {"other-validator"}
+        chain.advance(EPOCH_BLOCKS + 2 * LAG)
+        await validator.step()
+        assert {"no-records", "no-weights"} <= {*told(validator)}
+        assert all("round close" not in problem.message for problem in told(validator).values())
+        problem = told(validator)["records-rejected"]
+        assert "6 other-validator" in problem.message
+        assert "chain.key" in problem.remedy
+        for _ in range(2):
             chain.advance(EPOCH_BLOCKS)
-            assert (await validator.step()).closed == (14,)
-            assert "no-records" not in told(validator)
-
-    asyncio.run(run())
-
-
-def test_rejects_are_told_by_code_until_an_epoch_has_none(
-    validator: Validator, chain: SimulatedChain
-) -> None:
-    async def run() -> None:
-        async with validator:
-            await validator.look()
-            assert take(validator, 0, of=hotkey_of("bob")) == {"other-validator"}
-            chain.advance(EPOCH_BLOCKS + 2 * LAG)
             await validator.step()
-            assert {"no-records", "no-weights"} <= {*told(validator)}
-            assert all("round close" not in problem.message for problem in told(validator).values())
-            problem = told(validator)["records-rejected"]
-            assert "6 other-validator" in problem.message
-            assert "chain.key" in problem.remedy
-            for _ in range(2):
-                chain.advance(EPOCH_BLOCKS)
-                await validator.step()
-            assert "records-rejected" not in told(validator)
-            assert take(validator, 3) == {"recorded"}
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await validator.step()
-            assert validator.health().status == "ok"
-
-    asyncio.run(run())
+        assert "records-rejected" not in told(validator)
+        assert take(validator, 3) == {"recorded"}
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await validator.step()
+        assert validator.health().status == "ok"
 
 
 @pytest.mark.parametrize("sets_weights", [True, False])
-def test_who_can_set_no_row_is_told_at_the_start(
+async def test_who_can_set_no_row_is_told_at_the_start(
     tmp_path: Path, state: Path, chain: SimulatedChain, sets_weights: bool
 ) -> None:
-    async def run() -> None:
-        options, bob = Options(sets_weights=sets_weights), hotkey_of("bob")
-        daemon = tmp_path / "daemon"
-        async with Validator(
-            state, network(), chain.as_hotkey(bob), daemon, options=options
-        ) as validator:
-            codes = []
-            await validator.step()
-            codes.append({*told(validator)})
-            uid = chain.register(NETUID, bob, stake_rao=10**9)
-            chain.advance(LAG + 1)
-            await validator.step()
-            codes.append({*told(validator)})
-            chain.do("set_neuron", NETUID, uid=uid, permit=True)
-            chain.advance(LAG + 1)
-            await validator.step()
-            codes.append({*told(validator)})
-            expected = [{"not-registered"}, {"no-permit"}, set()]
-            assert codes == (expected if sets_weights else [set()] * 3)
-
-    asyncio.run(run())
+    options, bob = Options(sets_weights=sets_weights), hotkey_of("bob")
+    daemon = tmp_path / "daemon"
+    async with Validator(
+        state, network(), chain.as_hotkey(bob), daemon, options=options
+    ) as validator:
+        codes = []
+        await validator.step()
+        codes.append({*told(validator)})
+        uid = chain.register(NETUID, bob, stake_rao=10**9)
+        chain.advance(LAG + 1)
+        await validator.step()
+        codes.append({*told(validator)})
+        chain.do("set_neuron", NETUID, uid=uid, permit=True)
+        chain.advance(LAG + 1)
+        await validator.step()
+        codes.append({*told(validator)})
+        expected = [{"not-registered"}, {"no-permit"}, set()]
+        assert codes == (expected if sets_weights else [set()] * 3)
 
 
 NETWORK = """
@@ -177,57 +176,51 @@ def emptied(path: Path) -> None:
 
 
 @pytest.mark.parametrize("lose", [Path.unlink, cut, emptied])
-def test_a_store_that_is_lost_is_told_with_the_way_back(
+async def test_a_store_that_is_lost_is_told_with_the_way_back(
     validator: Validator, state: Path, chain: SimulatedChain, lose: Callable[[Path], None]
 ) -> None:
-    async def run() -> None:
+    async with validator:
+        take(validator, 0)
+        chain.advance(EPOCH_BLOCKS + LAG)
+        assert (await validator.step()).closed == (0,)
+        copy = state.with_name("copy.db")
+        shutil.copy(state, copy)
+        lose(state)
+        size = size_of(state)
+        chain.advance(EPOCH_BLOCKS)
+        assert (await validator.step()).closed == ()
+        problem = told(validator)["state"]
+        assert "tallystick state import" in problem.message
+        assert str(state) in problem.message
+        assert size_of(state) == size
+    with pytest.raises(StoreError, match="tallystick state import") as caught:
         async with validator:
-            take(validator, 0)
-            chain.advance(EPOCH_BLOCKS + LAG)
-            assert (await validator.step()).closed == (0,)
-            copy = state.with_name("copy.db")
-            shutil.copy(state, copy)
-            lose(state)
-            size = size_of(state)
-            chain.advance(EPOCH_BLOCKS)
-            assert (await validator.step()).closed == ()
-            problem = told(validator)["state"]
-            assert "tallystick state import" in problem.message
-            assert str(state) in problem.message
-            assert size_of(state) == size
-        with pytest.raises(StoreError, match="tallystick state import") as caught:
-            async with validator:
-                pass
-        assert "state init" not in str(caught.value)
-        copy.replace(state)
-        async with validator:
-            assert (await validator.step()).closed == (1,)
-            assert "state" not in told(validator)
-
-    asyncio.run(run())
+            pass
+    assert "state init" not in str(caught.value)
+    copy.replace(state)
+    async with validator:
+        assert (await validator.step()).closed == (1,)
+        assert "state" not in told(validator)
 
 
-def test_an_epoch_that_cannot_be_closed_is_told_and_tried_again(
+async def test_an_epoch_that_cannot_be_closed_is_told_and_tried_again(
     validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise StateError("found no such rules, expected some")
 
-    async def run() -> None:
-        async with validator:
-            take(validator, 0)
-            with monkeypatch.context() as patch:
-                patch.setattr("tallystick_validator.validator.close", refuse)
-                chain.advance(2 * EPOCH_BLOCKS + 2 * LAG)
-                assert (await validator.step()).closed == ()
-                assert told(validator).keys() == {"closing-failed", "blocks-behind"}
-            assert (await validator.step()).closed == (0, 1)
-            assert not told(validator).keys() & {"closing-failed", "blocks-behind"}
-
-    asyncio.run(run())
+    async with validator:
+        take(validator, 0)
+        with monkeypatch.context() as patch:
+            patch.setattr("tallystick_validator.validator.close", refuse)
+            chain.advance(2 * EPOCH_BLOCKS + 2 * LAG)
+            assert (await validator.step()).closed == ()
+            assert told(validator).keys() == {"closing-failed", "blocks-behind"}
+        assert (await validator.step()).closed == (0, 1)
+        assert not told(validator).keys() & {"closing-failed", "blocks-behind"}
 
 
-def test_what_an_epoch_waits_for_is_logged_once(
+async def test_what_an_epoch_waits_for_is_logged_once(
     validator: Validator,
     chain: SimulatedChain,
     monkeypatch: pytest.MonkeyPatch,
@@ -235,123 +228,97 @@ def test_what_an_epoch_waits_for_is_logged_once(
 ) -> None:
     missing = Problem("batch-missing", "found no batch, expected one", "wait", failing=True)
 
-    async def run() -> None:
-        async with validator:
-            monkeypatch.setattr(validator.agreement, "counted", lambda _: (missing,))
-            chain.advance(EPOCH_BLOCKS + LAG)
-            for _ in range(3):
-                assert (await validator.step()).closed == ()
-                assert told(validator)["batch-missing"] == missing
-            assert caplog.messages.count(missing.message) == 1
-
-    asyncio.run(run())
+    async with validator:
+        monkeypatch.setattr(validator.agreement, "counted", lambda _: (missing,))
+        chain.advance(EPOCH_BLOCKS + LAG)
+        for _ in range(3):
+            assert (await validator.step()).closed == ()
+            assert told(validator)["batch-missing"] == missing
+        assert caplog.messages.count(missing.message) == 1
 
 
-def test_a_defect_and_little_room_are_told_while_they_last(
+async def test_a_defect_and_little_room_are_told_while_they_last(
     validator: Validator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defect() -> None:
         raise KeyError("a key")
 
-    async def run() -> None:
-        async with validator:
-            with monkeypatch.context() as patch:
-                patch.setattr(validator, "_adopt", defect)
-                patch.setattr("tallystick_validator.validator.MIN_FREE_BYTES", 1 << 80)
-                await validator.step()
-                assert told(validator).keys() == {"internal", "disk"}
+    async with validator:
+        with monkeypatch.context() as patch:
+            patch.setattr(validator, "_adopt", defect)
+            patch.setattr("tallystick_validator.validator.MIN_FREE_BYTES", 1 << 80)
             await validator.step()
-            assert validator.health().status == "ok"
+            assert told(validator).keys() == {"internal", "disk"}
+        await validator.step()
+        assert validator.health().status == "ok"
 
-    asyncio.run(run())
 
-
-def test_a_file_of_records_that_cannot_be_taken_is_told_while_it_is_there(
-    tmp_path: Path, state: Path, chain: SimulatedChain
+async def test_a_file_of_records_that_cannot_be_taken_is_told_while_it_is_there(
+    tmp_path: Path, state: Path, made: Made
 ) -> None:
     options = Options(records=tmp_path / "records")
     link = tmp_path / "records" / "a.jsonl"
     link.parent.mkdir()
     link.symlink_to(state)
-    daemon = tmp_path / "daemon"
-
-    async def run() -> None:
-        async with Validator(
-            state, network(), chain.as_hotkey(ALICE), daemon, options=options
-        ) as validator:
-            await validator.step()
-            assert "a.jsonl" in told(validator)["record-file"].message
-            link.unlink()
-            await validator.step()
-            assert validator.health().status == "ok"
-
-    asyncio.run(run())
+    async with made(options=options) as validator:
+        await validator.step()
+        assert "a.jsonl" in told(validator)["record-file"].message
+        link.unlink()
+        await validator.step()
+        assert validator.health().status == "ok"
 
 
-def test_a_full_intake_is_told_until_an_epoch_is_closed(
-    tmp_path: Path, state: Path, chain: SimulatedChain
+async def test_a_full_intake_is_told_until_an_epoch_is_closed(
+    tmp_path: Path, made: Made, chain: SimulatedChain
 ) -> None:
     rows = lines(records(ALICE, 0, 6))
     options = Options(records=tmp_path / "records", waiting_bytes=4 * len(rows[0]))
-    daemon = tmp_path / "daemon"
-
-    async def run() -> None:
-        async with Validator(
-            state, network(), chain.as_hotkey(ALICE), daemon, options=options
-        ) as validator:
-            (tmp_path / "records" / "a.jsonl").write_bytes(b"\n".join(rows))
-            await validator.step()
-            assert told(validator)["intake-full"].failing
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await validator.step()
-            await validator.step()
-            assert "intake-full" not in told(validator)
-
-    asyncio.run(run())
+    async with made(options=options) as validator:
+        (tmp_path / "records" / "a.jsonl").write_bytes(b"\n".join(rows))
+        await validator.step()
+        assert told(validator)["intake-full"].failing
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await validator.step()
+        await validator.step()
+        assert "intake-full" not in told(validator)
 
 
-def test_an_exchange_that_cannot_write_is_told_while_it_cannot(
+async def test_an_exchange_that_cannot_write_is_told_while_it_cannot(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
     of = network("[exchange]\ncommit_by = 1\nvote_by = 2\n")
     blocking = tmp_path / "daemon" / "exchange" / "0"
 
-    async def run() -> None:
-        async with Validator(state, of, chain.as_hotkey(ALICE), tmp_path / "daemon") as validator:
-            blocking.write_text("a file in place of a folder")
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await validator.step()
-            assert str(blocking) in told(validator)["peers"].message
-            blocking.unlink()
-            await validator.step()
-            assert "peers" not in told(validator)
-
-    asyncio.run(run())
+    async with Validator(state, of, chain.as_hotkey(ALICE), tmp_path / "daemon") as validator:
+        blocking.write_text("a file in place of a folder")
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await validator.step()
+        assert str(blocking) in told(validator)["peers"].message
+        blocking.unlink()
+        await validator.step()
+        assert "peers" not in told(validator)
 
 
-def test_a_slot_that_is_taken_over_before_the_reveal_is_told_until_another_row_is_committed(
+async def test_a_slot_that_is_taken_over_before_the_reveal_is_told_until_another_row_is_committed(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
     chain.do("set_hyperparameters", NETUID, commit_reveal=True, rate_limit_blocks=12)
     longer = attrs.evolve(network(), epoch_rounds=20)
     made = Validator(state, longer, chain.as_hotkey(ALICE), tmp_path / "daemon")
 
-    async def run() -> None:
-        async with made as validator:
-            take(validator, 0)
-            chain.advance(longer.epoch_blocks + 2 * LAG)
-            for _ in range(LAG + 2):
-                await validator.step()
-                chain.advance()
-            assert validator.health().facts["rows"] == {"0": "committed"}
-            chain.do("trim", NETUID, uids=[0])
-            chain.register(NETUID, hotkey_of("newcomer"))
-            codes = []
-            for _ in range(20):
-                chain.advance()
-                await validator.step()
-                codes.append("slot-taken-over" in told(validator))
-            assert True in codes
-            assert codes[-1] is False
-
-    asyncio.run(run())
+    async with made as validator:
+        take(validator, 0)
+        chain.advance(longer.epoch_blocks + 2 * LAG)
+        for _ in range(LAG + 2):
+            await validator.step()
+            chain.advance()
+        assert validator.health().facts["rows"] == {"0": "committed"}
+        chain.do("trim", NETUID, uids=[0])
+        chain.register(NETUID, hotkey_of("newcomer"))
+        codes = []
+        for _ in range(20):
+            chain.advance()
+            await validator.step()
+            codes.append("slot-taken-over" in told(validator))
+        assert True in codes
+        assert codes[-1] is False

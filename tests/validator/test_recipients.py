@@ -18,6 +18,7 @@ from tallystick_service.health import Problem
 from tallystick_state.ledger import Ledger
 from tallystick_validator.validator import Validator
 
+pytestmark = pytest.mark.anyio
 ALICE, OWNER, BURNER = (hotkey_of(name) for name in ("alice", "owner", "burner"))
 BURNER_UID = 2 + len(MINERS)
 NETWORK = network()
@@ -148,7 +149,9 @@ def test_a_daemon_does_not_start_with_a_share_for_whoever_holds_a_slot(
         row_of(tmp_path, lambda _: None)
 
 
-def test_rules_that_no_daemon_can_run_are_told_until_they_are_withdrawn(tmp_path: Path) -> None:
+async def test_rules_that_no_daemon_can_run_are_told_until_they_are_withdrawn(
+    tmp_path: Path,
+) -> None:
     by_rules(tmp_path, '"owner"')
     chain, state = chain_of([ALICE], owner=OWNER), tmp_path / "subnet.db"
     later = burning(tmp_path, "5")
@@ -156,21 +159,16 @@ def test_rules_that_no_daemon_can_run_are_told_until_they_are_withdrawn(tmp_path
     text = later.read_text(encoding="utf-8").replace('version = "1.2.0"', 'version = "1.3.0"')
     later.write_text(text.replace('do = "filter", of = "part", above = 1', asking))
 
-    async def run() -> None:
-        async with Validator(
-            state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon"
-        ) as validator:
-            found = list[set[str]]()
-            changes: tuple[Callable[[Ledger], object], ...] = (
-                lambda ledger: ledger.adopt(later, 3, major=True),
-                Ledger.withdraw,
-            )
-            for change in changes:
-                with Ledger.open(state) as ledger:
-                    change(ledger)
-                await validator.step()
-                problems = validator.health().problems
-                found.append({problem.code for problem in problems if problem.failing})
-            assert found == [{"recipient-unbound", "attribute-missing"}, set()]
-
-    asyncio.run(run())
+    async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon") as validator:
+        found = list[set[str]]()
+        changes: tuple[Callable[[Ledger], object], ...] = (
+            lambda ledger: ledger.adopt(later, 3, major=True),
+            Ledger.withdraw,
+        )
+        for change in changes:
+            with Ledger.open(state) as ledger:
+                change(ledger)
+            await validator.step()
+            problems = validator.health().problems
+            found.append({problem.code for problem in problems if problem.failing})
+        assert found == [{"recipient-unbound", "attribute-missing"}, set()]

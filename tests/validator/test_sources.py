@@ -33,6 +33,7 @@ from tallystick_validator.sources import (
     posts_taken,
 )
 
+pytestmark = pytest.mark.anyio
 ALICE = "alice"
 ROWS = lines(records(ALICE, 0, 6))
 
@@ -209,26 +210,23 @@ def posted(place: Path, body: bytes) -> tuple[int, list[dict[str, Any]]]:
     return reply.status_code, [json.loads(line) for line in reply.text.splitlines() if is_ours]
 
 
-def test_posts_are_answered_line_by_line(place: Path, intake: Intake) -> None:
+async def test_posts_are_answered_line_by_line(place: Path, intake: Intake) -> None:
     settings = attrs.evolve(POST_SETTINGS, body_bytes=4 * MAX_LINE_BYTES)
 
-    async def run() -> None:
-        async with posts_taken(place, intake, settings):
-            assert place.stat().st_mode & 0o777 == 0o600
-            post = asyncio.to_thread
-            status, answers = await post(posted, place, b"\n".join([*ROWS, b"{"]))
-            assert status == 200
-            assert [answer["status"] for answer in answers] == ["recorded"] * 6 + ["rejected"]
-            assert [answer["line"] for answer in answers] == [*range(1, 8)]
-            assert await post(posted, place, b"") == (200, [])
-            status, answers = await post(posted, place, b"{\n" * 1999 + ROWS[0])
-            assert (status, len(answers)) == (200, 1001)
-            assert (answers[-1]["line"], answers[-1]["code"]) == (1001, "too-many-rejects")
-            status, _ = await post(posted, place, b"x" * (5 * MAX_LINE_BYTES))
-            assert status == 413
-        assert not place.exists()
-
-    asyncio.run(run())
+    async with posts_taken(place, intake, settings):
+        assert place.stat().st_mode & 0o777 == 0o600
+        post = asyncio.to_thread
+        status, answers = await post(posted, place, b"\n".join([*ROWS, b"{"]))
+        assert status == 200
+        assert [answer["status"] for answer in answers] == ["recorded"] * 6 + ["rejected"]
+        assert [answer["line"] for answer in answers] == [*range(1, 8)]
+        assert await post(posted, place, b"") == (200, [])
+        status, answers = await post(posted, place, b"{\n" * 1999 + ROWS[0])
+        assert (status, len(answers)) == (200, 1001)
+        assert (answers[-1]["line"], answers[-1]["code"]) == (1001, "too-many-rejects")
+        status, _ = await post(posted, place, b"x" * (5 * MAX_LINE_BYTES))
+        assert status == 413
+    assert not place.exists()
     assert kept(intake) == {*ROWS}
 
 
@@ -284,46 +282,37 @@ def test_who_leaves_or_stalls_ends_its_own_connection_alone(place: Path, intake:
     assert kept(intake) == {ROWS[2]}
 
 
-def test_a_socket_that_a_kill_left_is_replaced_and_a_file_is_not(
+async def test_a_socket_that_a_kill_left_is_replaced_and_a_file_is_not(
     place: Path, intake: Intake
 ) -> None:
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(place))
     left.close()
 
-    async def run() -> None:
+    async with posts_taken(place, intake):
+        assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
+    place.write_text("mine")
+    with pytest.raises(InputError, match="found a file"):
         async with posts_taken(place, intake):
-            assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
-        place.write_text("mine")
-        with pytest.raises(InputError, match="found a file"):
+            pass
+    assert place.read_text() == "mine"
+
+
+async def test_a_socket_that_somebody_listens_on_stays(place: Path, intake: Intake) -> None:
+    async with posts_taken(place, intake):
+        with pytest.raises(InputError, match="stop the other process first"):
             async with posts_taken(place, intake):
                 pass
-        assert place.read_text() == "mine"
-
-    asyncio.run(run())
+        assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
 
 
-def test_a_socket_that_somebody_listens_on_stays(place: Path, intake: Intake) -> None:
-    async def run() -> None:
+async def test_the_end_leaves_the_socket_of_another(place: Path, intake: Intake) -> None:
+    async with AsyncExitStack() as others:
         async with posts_taken(place, intake):
-            with pytest.raises(InputError, match="stop the other process first"):
-                async with posts_taken(place, intake):
-                    pass
-            assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
-
-    asyncio.run(run())
-
-
-def test_the_end_leaves_the_socket_of_another(place: Path, intake: Intake) -> None:
-    async def run() -> None:
-        async with AsyncExitStack() as others:
-            async with posts_taken(place, intake):
-                place.unlink()
-                await others.enter_async_context(posts_taken(place, intake))
-            assert place.is_socket()
-        assert not place.exists()
-
-    asyncio.run(run())
+            place.unlink()
+            await others.enter_async_context(posts_taken(place, intake))
+        assert place.is_socket()
+    assert not place.exists()
 
 
 def test_a_name_that_no_socket_can_have_is_refused(tmp_path: Path) -> None:

@@ -38,9 +38,11 @@ from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.validator import Options, Step, Validator
 
+pytestmark = pytest.mark.anyio
 ALICE = hotkey_of("alice")
 NETWORK = network()
 __all__ = ["server"]
+Made = Callable[..., Validator]
 
 
 @pytest.fixture
@@ -56,8 +58,14 @@ def state(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def validator(tmp_path: Path, state: Path, chain: SimulatedChain) -> Validator:
-    return Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon")
+def made(tmp_path: Path, state: Path, chain: SimulatedChain) -> Made:
+    """A function that makes a daemon of the state, with options."""
+    return partial(Validator, state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon")
+
+
+@pytest.fixture
+def validator(made: Made) -> Validator:
+    return made()
 
 
 def sent(validator: Validator, epoch: int) -> None:
@@ -87,26 +95,23 @@ def test_the_chain_is_asked_for_the_hotkey_once(
     validator.chain.close()
 
 
-def test_each_step_does_what_is_due(validator: Validator, chain: SimulatedChain) -> None:
-    async def run() -> None:
-        async with validator:
-            sent(validator, 0)
-            step = await validator.step()
-            assert (step.closed, step.open_epoch) == ((), 0)
-            chain.advance(EPOCH_BLOCKS + LAG)
-            step = await validator.step()
-            assert (step.finalized, step.closed, step.open_epoch) == (16, (0,), 1)
-            assert (await validator.step()).closed == ()
-            assert validator.health().status == "ok"
-            chain.advance(3 * EPOCH_BLOCKS)
-            assert (await validator.step()).closed == (1, 2, 3)
-            checkpoint = validator.folder / "checkpoints" / "latest.txt"
-            assert read_checkpoint(checkpoint.read_bytes()).size == 4
-
-    asyncio.run(run())
+async def test_each_step_does_what_is_due(validator: Validator, chain: SimulatedChain) -> None:
+    async with validator:
+        sent(validator, 0)
+        step = await validator.step()
+        assert (step.closed, step.open_epoch) == ((), 0)
+        chain.advance(EPOCH_BLOCKS + LAG)
+        step = await validator.step()
+        assert (step.finalized, step.closed, step.open_epoch) == (16, (0,), 1)
+        assert (await validator.step()).closed == ()
+        assert validator.health().status == "ok"
+        chain.advance(3 * EPOCH_BLOCKS)
+        assert (await validator.step()).closed == (1, 2, 3)
+        checkpoint = validator.folder / "checkpoints" / "latest.txt"
+        assert read_checkpoint(checkpoint.read_bytes()).size == 4
 
 
-def test_rounds_count_by_the_time_of_the_blocks(
+async def test_rounds_count_by_the_time_of_the_blocks(
     tmp_path: Path, validator: Validator, chain: SimulatedChain
 ) -> None:
     """An epoch has twelve hours, and a miner two rounds of each; the last 24 hours have four."""
@@ -114,41 +119,35 @@ def test_rounds_count_by_the_time_of_the_blocks(
     other = Validator(tmp_path / "peer.db", NETWORK, chain.as_hotkey(ALICE), tmp_path / "peer")
     begun(tmp_path / "peer.db", RULES)
 
-    async def run() -> None:
-        async with validator, other:
-            for epoch in range(4):
-                for each in (validator, other):
-                    sent(each, epoch)
-            chain.advance(4 * EPOCH_BLOCKS + LAG)
+    async with validator, other:
+        for epoch in range(4):
             for each in (validator, other):
-                assert (await each.step()).closed == (0, 1, 2, 3)
-            assert digest(validator) == digest(other)
-            with validator.ledger.queries() as queries:
-                profile = queries.profile(MINERS[0])
-            assert (profile.rounds, profile.counted) == (4, "hours")
-            assert verify(validator.ledger).entries
+                sent(each, epoch)
+        chain.advance(4 * EPOCH_BLOCKS + LAG)
+        for each in (validator, other):
+            assert (await each.step()).closed == (0, 1, 2, 3)
+        assert digest(validator) == digest(other)
+        with validator.ledger.queries() as queries:
+            profile = queries.profile(MINERS[0])
+        assert (profile.rounds, profile.counted) == (4, "hours")
+        assert verify(validator.ledger).entries
 
-    asyncio.run(run())
 
-
-def test_the_chain_sees_the_row_of_each_epoch_once(
+async def test_the_chain_sees_the_row_of_each_epoch_once(
     validator: Validator, chain: SimulatedChain
 ) -> None:
-    async def run() -> None:
-        async with validator:
-            for epoch in range(4):
-                sent(validator, epoch)
-                for _ in range(EPOCH_BLOCKS):
-                    chain.advance()
-                    await validator.step()
-            for _ in range(LAG + 6):
+    async with validator:
+        for epoch in range(4):
+            sent(validator, epoch)
+            for _ in range(EPOCH_BLOCKS):
                 chain.advance()
                 await validator.step()
-            assert validator.health().facts["rows"] == dict.fromkeys("0123", "set")
+        for _ in range(LAG + 6):
+            chain.advance()
+            await validator.step()
+        assert validator.health().facts["rows"] == dict.fromkeys("0123", "set")
 
-            assert validator.intake.take([b"{}"])[0].status == "rejected"
-
-    asyncio.run(run())
+        assert validator.intake.take([b"{}"])[0].status == "rejected"
     observed = validator.observations.observed()
     assert observed.last_block is not None
     assert observed.blocks_behind == 0
@@ -160,38 +159,30 @@ def test_the_chain_sees_the_row_of_each_epoch_once(
     assert {entry.version_key for entry in rows} == {1_002_000}
 
 
-def test_rows_that_are_not_wanted_are_not_sent(
-    tmp_path: Path, state: Path, chain: SimulatedChain
-) -> None:
-    async def run() -> None:
-        options = Options(sets_weights=False)
-        daemon = tmp_path / "daemon"
-        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, options=options) as v:
-            sent(v, 0)
-            for _ in range(2 * EPOCH_BLOCKS):
-                chain.advance()
-                await v.step()
-
-    asyncio.run(run())
+async def test_rows_that_are_not_wanted_are_not_sent(made: Made, chain: SimulatedChain) -> None:
+    async with made(options=Options(sets_weights=False)) as v:
+        sent(v, 0)
+        for _ in range(2 * EPOCH_BLOCKS):
+            chain.advance()
+            await v.step()
     assert not [entry for entry in chain.log if entry.kind == "row"]
 
 
-def test_a_fork_changes_nothing_that_is_closed(validator: Validator, chain: SimulatedChain) -> None:
-    async def run() -> None:
-        async with validator:
-            sent(validator, 0)
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await validator.step()
-            before = digest(validator)
-            chain.fork(LAG)
-            chain.advance(1)
-            await validator.step()
-            assert digest(validator) == before
+async def test_a_fork_changes_nothing_that_is_closed(
+    validator: Validator, chain: SimulatedChain
+) -> None:
+    async with validator:
+        sent(validator, 0)
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await validator.step()
+        before = digest(validator)
+        chain.fork(LAG)
+        chain.advance(1)
+        await validator.step()
+        assert digest(validator) == before
 
-    asyncio.run(run())
 
-
-def test_a_chain_that_was_begun_again_closes_nothing(
+async def test_a_chain_that_was_begun_again_closes_nothing(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
     # its blocks have other hashes
@@ -206,27 +197,24 @@ def test_a_chain_that_was_begun_again_closes_nothing(
 
     daemon = tmp_path / "daemon"
 
-    async def run() -> None:
-        async with Validator(state, NETWORK, Switched(), daemon, hotkey=ALICE) as validator:
-            chain.advance(3 * EPOCH_BLOCKS + LAG)
-            assert (await validator.step()).closed == (0, 1, 2)
-            chains.append(other)
-            step = await validator.step()
-            assert (step.closed, step.waits) == ((), True)
-            assert "chain-went-back" in codes(validator)
-            assert validator.health().status == "failing"
-        other.advance(5 * EPOCH_BLOCKS + LAG)
-        # it is known after a start, too
-        async with Validator(state, NETWORK, Switched(), daemon, hotkey=ALICE) as validator:
-            assert (await validator.step()).closed == ()
-            (problem,) = (p for p in validator.health().problems if p.code == "chain-went-back")
-            assert "found the hash" in problem.message
-            chains.pop()
-            chain.advance(EPOCH_BLOCKS)
-            assert (await validator.step()).closed == (3,)
-            assert "chain-went-back" not in codes(validator)
-
-    asyncio.run(run())
+    async with Validator(state, NETWORK, Switched(), daemon, hotkey=ALICE) as validator:
+        chain.advance(3 * EPOCH_BLOCKS + LAG)
+        assert (await validator.step()).closed == (0, 1, 2)
+        chains.append(other)
+        step = await validator.step()
+        assert (step.closed, step.waits) == ((), True)
+        assert "chain-went-back" in codes(validator)
+        assert validator.health().status == "failing"
+    other.advance(5 * EPOCH_BLOCKS + LAG)
+    # it is known after a start, too
+    async with Validator(state, NETWORK, Switched(), daemon, hotkey=ALICE) as validator:
+        assert (await validator.step()).closed == ()
+        (problem,) = (p for p in validator.health().problems if p.code == "chain-went-back")
+        assert "found the hash" in problem.message
+        chains.pop()
+        chain.advance(EPOCH_BLOCKS)
+        assert (await validator.step()).closed == (3,)
+        assert "chain-went-back" not in codes(validator)
 
 
 class Told:
@@ -246,67 +234,58 @@ class Told:
         return f"0x{block:064x}" if block == lied else self.chain.block_hash(block)
 
 
-def test_another_endpoint_corrects_what_one_told_wrongly(
+async def test_another_endpoint_corrects_what_one_told_wrongly(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
     daemon = tmp_path / "daemon"
     made = partial(Validator, state, NETWORK, folder=daemon, hotkey=ALICE)
     liar, honest = Told(chain, "liar", finalized=ANCHOR), Told(chain, "honest")
 
-    async def run() -> None:
-        async with made(chain=liar) as validator:
-            await validator.step()
-            assert validator.health().status == "ok"
-        chain.advance(EPOCH_BLOCKS + LAG)
-        liar.lies.clear()
-        async with made(chain=liar) as validator:
-            # the same endpoint contradicts itself: nobody knows when it was right
-            assert (await validator.step()).closed == ()
-            assert "chain-went-back" in codes(validator)
-        async with made(chain=honest) as validator:
-            assert (await validator.step()).closed == (0,)
-            assert "chain-went-back" not in codes(validator)
-        other = chain_of([ALICE], seed=99)
-        other.advance(3 * EPOCH_BLOCKS)
-        async with made(chain=Told(other, "other chain")) as validator:
-            assert (await validator.step()).closed == ()
-            (problem,) = (p for p in validator.health().problems if p.code == "chain-went-back")
-            assert "first block" in problem.message
-
-    asyncio.run(run())
+    async with made(chain=liar) as validator:
+        await validator.step()
+        assert validator.health().status == "ok"
+    chain.advance(EPOCH_BLOCKS + LAG)
+    liar.lies.clear()
+    async with made(chain=liar) as validator:
+        # the same endpoint contradicts itself: nobody knows when it was right
+        assert (await validator.step()).closed == ()
+        assert "chain-went-back" in codes(validator)
+    async with made(chain=honest) as validator:
+        assert (await validator.step()).closed == (0,)
+        assert "chain-went-back" not in codes(validator)
+    other = chain_of([ALICE], seed=99)
+    other.advance(3 * EPOCH_BLOCKS)
+    async with made(chain=Told(other, "other chain")) as validator:
+        assert (await validator.step()).closed == ()
+        (problem,) = (p for p in validator.health().problems if p.code == "chain-went-back")
+        assert "first block" in problem.message
 
 
-def test_a_height_beyond_any_chain_is_no_answer(
+async def test_a_height_beyond_any_chain_is_no_answer(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
-    async def run() -> None:
-        liar = Told(chain, "liar", best=10**15, finalized=10**15)
-        async with Validator(state, NETWORK, liar, tmp_path / "daemon", hotkey=ALICE) as validator:
-            assert (await validator.step()).finalized is None
-            assert codes(validator) == {"chain-unreachable"}
-
-    asyncio.run(run())
+    liar = Told(chain, "liar", best=10**15, finalized=10**15)
+    async with Validator(state, NETWORK, liar, tmp_path / "daemon", hotkey=ALICE) as validator:
+        assert (await validator.step()).finalized is None
+        assert codes(validator) == {"chain-unreachable"}
 
 
-def test_a_node_that_lags_a_little_fails_nothing(
+async def test_a_node_that_lags_a_little_fails_nothing(
     validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with validator:
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await validator.step()
-            head = validator.chain.head()
-            monkeypatch.setattr(
-                validator.chain, "head", lambda: attrs.evolve(head, finalized=head.finalized - 1)
-            )
-            assert (await validator.step()).waits
-            assert "chain-went-back" in codes(validator)
-            assert validator.health().status == "degraded"
-            monkeypatch.undo()
-            await validator.step()
-            assert "chain-went-back" not in codes(validator)
-
-    asyncio.run(run())
+    async with validator:
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await validator.step()
+        head = validator.chain.head()
+        monkeypatch.setattr(
+            validator.chain, "head", lambda: attrs.evolve(head, finalized=head.finalized - 1)
+        )
+        assert (await validator.step()).waits
+        assert "chain-went-back" in codes(validator)
+        assert validator.health().status == "degraded"
+        monkeypatch.undo()
+        await validator.step()
+        assert "chain-went-back" not in codes(validator)
 
 
 def killed_between(
@@ -342,62 +321,53 @@ def killed_between(
     return asyncio.run(run())
 
 
-def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
+async def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
     validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OutputError("a full disk")
 
-    async def run() -> None:
-        async with validator:
-            sent(validator, 0)
-            with monkeypatch.context() as patch:
-                patch.setattr(Journal, "write", full)
-                chain.advance(EPOCH_BLOCKS + LAG + 2)
-                assert (await validator.step()).closed == (0,)
-                assert codes(validator) == {"weights"}
-            for _ in range(LAG + 4):
-                await validator.step()
-                chain.advance()
-            assert "weights" not in codes(validator)
-            assert validator.health().facts["rows"] == {"0": "set"}
-
-    asyncio.run(run())
+    async with validator:
+        sent(validator, 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "write", full)
+            chain.advance(EPOCH_BLOCKS + LAG + 2)
+            assert (await validator.step()).closed == (0,)
+            assert codes(validator) == {"weights"}
+        for _ in range(LAG + 4):
+            await validator.step()
+            chain.advance()
+        assert "weights" not in codes(validator)
+        assert validator.health().facts["rows"] == {"0": "set"}
 
 
-def test_a_state_that_is_older_than_the_intake_closes_nothing(
-    tmp_path: Path, state: Path, chain: SimulatedChain
+async def test_a_state_that_is_older_than_the_intake_closes_nothing(
+    tmp_path: Path, state: Path, made: Made, chain: SimulatedChain
 ) -> None:
     """A backup that was put back would lose the records of the epochs that it has open."""
     backup, moved = tmp_path / "backup.db", tmp_path / "moved.db"
     shutil.copy(state, backup)
 
-    def made() -> Validator:
-        return Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon")
-
-    async def run() -> None:
-        async with made() as running:
-            sent(running, 0)
-            chain.advance(EPOCH_BLOCKS + LAG)
-            assert (await running.step()).closed == (0,)
-            shutil.move(state, moved)
-            shutil.copy(backup, state)
-            assert (await running.step()).closed == ()
-            (problem,) = (p for p in running.health().problems if p.code == "intake")
-            assert problem.failing
-            assert "tallystick state import" in problem.message
-        with pytest.raises(StoreError, match="found the epoch 0 open, expected 1 or a later one"):
-            async with made():
-                pass
-        shutil.move(moved, state)
-        async with made() as whole:
-            assert (await whole.step()).open_epoch == 1
-            assert whole.health().status == "ok"
-
-    asyncio.run(run())
+    async with made() as running:
+        sent(running, 0)
+        chain.advance(EPOCH_BLOCKS + LAG)
+        assert (await running.step()).closed == (0,)
+        shutil.move(state, moved)
+        shutil.copy(backup, state)
+        assert (await running.step()).closed == ()
+        (problem,) = (p for p in running.health().problems if p.code == "intake")
+        assert problem.failing
+        assert "tallystick state import" in problem.message
+    with pytest.raises(StoreError, match="found the epoch 0 open, expected 1 or a later one"):
+        async with made():
+            pass
+    shutil.move(moved, state)
+    async with made() as whole:
+        assert (await whole.step()).open_epoch == 1
+        assert whole.health().status == "ok"
 
 
-def test_records_of_an_epoch_that_was_closed_by_hand_count_in_the_next(
+async def test_records_of_an_epoch_that_was_closed_by_hand_count_in_the_next(
     validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records that the state does not hold are not settled: they wait."""
@@ -405,33 +375,27 @@ def test_records_of_an_epoch_that_was_closed_by_hand_count_in_the_next(
     def fails(*_: object) -> None:
         raise InputError("found what cannot be closed")
 
-    async def run() -> None:
-        async with validator:
-            sent(validator, 0)
-            chain.advance(EPOCH_BLOCKS + LAG)
-            with monkeypatch.context() as patch:
-                patch.setattr(validator, "_close", fails)
-                assert (await validator.step()).closed == ()
-            validator.ledger.close_epoch(0)
-            chain.advance(EPOCH_BLOCKS)
-            assert (await validator.step()).closed == (1,)
-            with validator.ledger.queries() as queries:
-                assert [info.events for info in queries.epochs()] == [0, 6, 0]
-
-    asyncio.run(run())
+    async with validator:
+        sent(validator, 0)
+        chain.advance(EPOCH_BLOCKS + LAG)
+        with monkeypatch.context() as patch:
+            patch.setattr(validator, "_close", fails)
+            assert (await validator.step()).closed == ()
+        validator.ledger.close_epoch(0)
+        chain.advance(EPOCH_BLOCKS)
+        assert (await validator.step()).closed == (1,)
+        with validator.ledger.queries() as queries:
+            assert [info.events for info in queries.epochs()] == [0, 6, 0]
 
 
-def test_a_state_with_a_second_name_is_refused(
+async def test_a_state_with_a_second_name_is_refused(
     validator: Validator, state: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "other.db").hardlink_to(state)
 
-    async def run() -> None:
-        with pytest.raises(InputError, match="has 2 names"):
-            async with validator:
-                pass
-
-    asyncio.run(run())
+    with pytest.raises(InputError, match="has 2 names"):
+        async with validator:
+            pass
 
 
 def disconnect(url: str) -> None:
@@ -444,7 +408,7 @@ def disconnect(url: str) -> None:
 
 
 @pytest.mark.process
-def test_one_daemon_has_a_state_on_a_server(
+async def test_one_daemon_has_a_state_on_a_server(
     tmp_path: Path, server: str, chain: SimulatedChain
 ) -> None:
     url = new_database(server)
@@ -453,27 +417,24 @@ def test_one_daemon_has_a_state_on_a_server(
     def made(name: str) -> Validator:
         return Validator(url, NETWORK, chain.as_hotkey(ALICE), tmp_path / name)
 
-    async def run() -> None:
-        async with made("first") as first:
-            with pytest.raises(InputError, match="another process has this state"):
-                async with made("second"):
-                    pass
-            sent(first, 0)
-            chain.advance(EPOCH_BLOCKS + LAG)
-            assert (await first.step()).closed == (0,)
-            # the lock ends with the connection: it is taken again, unless another has it by then
-            disconnect(url)
-            chain.advance(EPOCH_BLOCKS)
-            assert (await first.step()).closed == (1,)
-            disconnect(url)
+    async with made("first") as first:
+        with pytest.raises(InputError, match="another process has this state"):
             async with made("second"):
-                chain.advance(EPOCH_BLOCKS)
-                assert (await first.step()).closed == ()
-                (problem,) = (p for p in first.health().problems if p.code == "state")
-                assert "another process has this state" in problem.message
-            assert (await first.step()).closed == (2,)
-
-    asyncio.run(run())
+                pass
+        sent(first, 0)
+        chain.advance(EPOCH_BLOCKS + LAG)
+        assert (await first.step()).closed == (0,)
+        # the lock ends with the connection: it is taken again, unless another has it by then
+        disconnect(url)
+        chain.advance(EPOCH_BLOCKS)
+        assert (await first.step()).closed == (1,)
+        disconnect(url)
+        async with made("second"):
+            chain.advance(EPOCH_BLOCKS)
+            assert (await first.step()).closed == ()
+            (problem,) = (p for p in first.health().problems if p.code == "state")
+            assert "another process has this state" in problem.message
+        assert (await first.step()).closed == (2,)
     drop_database(server, url)
 
 
@@ -514,7 +475,7 @@ class Proxy:
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("name", ["head", "neurons"])
-def test_a_chain_that_fails_is_told_and_asked_again(
+async def test_a_chain_that_fails_is_told_and_asked_again(
     tmp_path: Path, state: Path, chain: SimulatedChain, name: str, error: Exception
 ) -> None:
     failing = {name}
@@ -526,18 +487,15 @@ def test_a_chain_that_fails_is_told_and_asked_again(
     def connect() -> Chain:
         return Proxy(chain.as_hotkey(ALICE), fails)  # type: ignore[return-value]  # it has all
 
-    async def run() -> None:
-        async with Validator(state, NETWORK, connect, tmp_path / "daemon", hotkey=ALICE) as v:
-            sent(v, 0)
-            chain.advance(EPOCH_BLOCKS + LAG)
-            assert (await v.step()).closed == ()
-            assert "chain-unreachable" in codes(v)
-            assert v.health().status == "failing"
-            failing.clear()
-            assert (await v.step()).closed == (0,)
-            assert v.health().status == "ok"
-
-    asyncio.run(run())
+    async with Validator(state, NETWORK, connect, tmp_path / "daemon", hotkey=ALICE) as v:
+        sent(v, 0)
+        chain.advance(EPOCH_BLOCKS + LAG)
+        assert (await v.step()).closed == ()
+        assert "chain-unreachable" in codes(v)
+        assert v.health().status == "failing"
+        failing.clear()
+        assert (await v.step()).closed == (0,)
+        assert v.health().status == "ok"
 
 
 ADOPTION = 'format = 1\n[adoption]\nrules = "skills@1.1.0"\nat_epoch = {}\nmajor = true\n'
@@ -597,27 +555,22 @@ def test_an_adoption_of_the_folder_has_the_receipt_of_a_gate_beside_it(
         (ADOPTION.format(1), "adoption-late"),
     ],
 )
-def test_an_adoption_that_cannot_be_is_told_and_ends_nothing(
-    tmp_path: Path, state: Path, chain: SimulatedChain, text: str, code: str
+async def test_an_adoption_that_cannot_be_is_told_and_ends_nothing(
+    tmp_path: Path, made: Made, chain: SimulatedChain, text: str, code: str
 ) -> None:
     folder = tmp_path / "adoptions"
     folder.mkdir()
 
-    async def run() -> None:
-        options = Options(adoptions=folder)
-        daemon = tmp_path / "daemon"
-        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, options=options) as v:
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await v.step()
-            (folder / "a.toml").write_text(text)
-            chain.advance(EPOCH_BLOCKS)
-            assert (await v.step()).closed == (1,)
-            assert code in codes(v)
-            (folder / "a.toml").unlink()
-            await v.step()
-            assert code not in codes(v)
-
-    asyncio.run(run())
+    async with made(options=Options(adoptions=folder)) as v:
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await v.step()
+        (folder / "a.toml").write_text(text)
+        chain.advance(EPOCH_BLOCKS)
+        assert (await v.step()).closed == (1,)
+        assert code in codes(v)
+        (folder / "a.toml").unlink()
+        await v.step()
+        assert code not in codes(v)
 
 
 class Refusing(NoLock):
@@ -628,34 +581,27 @@ class Refusing(NoLock):
         raise TrustError("found rules that the lock lacks", code="unlocked")
 
 
-def test_rules_that_are_not_locked_close_nothing(
-    tmp_path: Path, state: Path, chain: SimulatedChain
+async def test_rules_that_are_not_locked_close_nothing(made: Made, chain: SimulatedChain) -> None:
+    async with made(held=Refusing()) as v:
+        chain.advance(EPOCH_BLOCKS + LAG)
+        assert (await v.step()).closed == ()
+        assert v.health().status == "failing"
+        assert "not-locked" in codes(v)
+        v._held = NoLock()
+        assert (await v.step()).closed == (0,)
+        assert "not-locked" not in codes(v)
+
+
+async def test_a_version_key_above_ours_stops_rows(
+    validator: Validator, chain: SimulatedChain
 ) -> None:
-    async def run() -> None:
-        daemon = tmp_path / "daemon"
-        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, held=Refusing()) as v:
-            chain.advance(EPOCH_BLOCKS + LAG)
-            assert (await v.step()).closed == ()
-            assert v.health().status == "failing"
-            assert "not-locked" in codes(v)
-            v._held = NoLock()
-            assert (await v.step()).closed == (0,)
-            assert "not-locked" not in codes(v)
-
-    asyncio.run(run())
-
-
-def test_a_version_key_above_ours_stops_rows(validator: Validator, chain: SimulatedChain) -> None:
     chain.do("set_hyperparameters", NETUID, version_key=2_000_000)
 
-    async def run() -> None:
-        async with validator:
-            sent(validator, 0)
-            chain.advance(EPOCH_BLOCKS + 2 * LAG + 2)
-            await validator.step()
-            assert "version-key" in codes(validator)
-
-    asyncio.run(run())
+    async with validator:
+        sent(validator, 0)
+        chain.advance(EPOCH_BLOCKS + 2 * LAG + 2)
+        await validator.step()
+        assert "version-key" in codes(validator)
 
 
 def test_a_state_of_another_network_is_refused(
@@ -670,23 +616,20 @@ def test_a_state_of_another_network_is_refused(
         asyncio.run(run())
 
 
-def test_a_refused_start_leaves_nothing_locked(
+async def test_a_refused_start_leaves_nothing_locked(
     tmp_path: Path, state: Path, chain: SimulatedChain, validator: Validator
 ) -> None:
-    async def run() -> None:
-        async with validator:
-            with pytest.raises(InputError, match="stop the other one first"):
-                async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
-                    pass
-            other = tmp_path / "other.db"
-            begun(other, RULES)
-            with pytest.raises(InputError, match="this folder"):
-                async with Validator(other, NETWORK, chain.as_hotkey(ALICE), validator.folder):
-                    pass
-        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
-            pass
-
-    asyncio.run(run())
+    async with validator:
+        with pytest.raises(InputError, match="stop the other one first"):
+            async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
+                pass
+        other = tmp_path / "other.db"
+        begun(other, RULES)
+        with pytest.raises(InputError, match="this folder"):
+            async with Validator(other, NETWORK, chain.as_hotkey(ALICE), validator.folder):
+                pass
+    async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
+        pass
 
 
 def test_stop_ends_a_run(validator: Validator) -> None:
@@ -704,34 +647,26 @@ def test_stop_ends_a_run(validator: Validator) -> None:
     assert seen == [ANCHOR - LAG]
 
 
-def test_a_stop_while_the_state_is_opened_ends_a_run_before_its_first_step(
+async def test_a_stop_while_the_state_is_opened_ends_a_run_before_its_first_step(
     validator: Validator,
 ) -> None:
-    async def run() -> None:
-        opening = asyncio.create_task(validator.__aenter__())
-        await asyncio.sleep(0)
-        validator.stop()
-        await opening
-        await validator.run(lambda _: pytest.fail("a step was taken"))
-        await validator.__aexit__()
-
-    asyncio.run(run())
+    opening = asyncio.create_task(validator.__aenter__())
+    await asyncio.sleep(0)
+    validator.stop()
+    await opening
+    await validator.run(lambda _: pytest.fail("a step was taken"))
+    await validator.__aexit__()
 
 
-def test_records_of_a_folder_are_taken_before_the_epoch_is_closed(
-    tmp_path: Path, state: Path, chain: SimulatedChain
+async def test_records_of_a_folder_are_taken_before_the_epoch_is_closed(
+    tmp_path: Path, made: Made, chain: SimulatedChain
 ) -> None:
     folder = tmp_path / "records"
     folder.mkdir()
 
-    async def run() -> None:
-        options = Options(records=folder)
-        daemon = tmp_path / "daemon"
-        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, options=options) as v:
-            (folder / "a.jsonl").write_bytes(b"\n".join(lines(records(ALICE, 0, 5))))
-            chain.advance(EPOCH_BLOCKS + LAG)
-            await v.step()
-            with v.ledger.queries() as queries:
-                assert queries.epoch(0).events == 5
-
-    asyncio.run(run())
+    async with made(options=Options(records=folder)) as v:
+        (folder / "a.jsonl").write_bytes(b"\n".join(lines(records(ALICE, 0, 5))))
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await v.step()
+        with v.ledger.queries() as queries:
+            assert queries.epoch(0).events == 5
