@@ -4,7 +4,6 @@ import re
 
 from manual.page import Page
 
-from tallystick_chain.network import Network
 from tallystick_validator import batches, exchange, peers
 from tallystick_validator.ballots import MAX_COMMITMENT_BYTES, UID_LIMIT
 
@@ -34,15 +33,3 @@ def test_the_sizes_are_those_of_a_ballot() -> None:
     assert f"at most {MAX_COMMITMENT_BYTES} bytes" in PAGE.text
     assert f"uids below {UID_LIMIT}" in PAGE.text
     assert f"0 to {UID_LIMIT // 8}" in PAGE.text
-
-
-def test_the_network_file_reads_its_numbers() -> None:
-    table = PAGE.text.partition("```toml\n")[2].partition("```")[0]
-    head = (
-        'format = 1\n[network]\nname = "demo"\nnetuid = 7\nanchor_block = 1000\n'
-        "[rounds]\nblocks = 60\n[epochs]\nrounds = 6\n"
-    )
-    network = Network.parse(f"{head}{table}[weights]\nat = 60\n", "network.toml")
-    assert network.exchange is not None
-    assert (network.exchange.commit_by, network.exchange.vote_by) == (20, 40)
-    assert network.exchange.hear == "permit"
