@@ -1,14 +1,10 @@
 """Choices are the same everywhere, and what the shipped generators make is scored."""
 
 import hashlib
-import inspect
-import re
 from collections import Counter
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from examples import fast_rows
 from hypothesis import given
@@ -159,17 +155,3 @@ def test_the_parts_of_every_shipped_type_are_these_under_every_version() -> None
         repr(made(name, seed, 60)) for name in TYPES if name != "reward" for seed in range(50)
     )
     assert hashlib.sha256(text.encode()).hexdigest() == PARTS
-
-
-def test_every_choice_and_every_part_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
-    section = page.partition("## Made-up records")[2].partition("\n## ")[0]
-    for name, function in inspect.getmembers(Draw, inspect.isfunction):
-        if not name.startswith("_"):
-            arguments = [*inspect.signature(function).parameters][1:]
-            row = re.search(rf"^\| `{name}\(([^)]*)\)`", section, re.MULTILINE)
-            assert row, name
-            assert re.findall(r"[a-z]+(?=[,=]|$)", row[1]) == arguments
-    assert "| `skill` |" in section
-    for field in attrs.fields(Generator):
-        assert f"| `{field.name}(draw" in section
