@@ -1,18 +1,15 @@
-"""Rule sets of four real subnets with columns given by hand, and the populations of their cases.
+"""Rule sets of real subnets over columns of a table, with the formulas of their steps.
 
-Their plugins are elsewhere; here a table has the columns, so that steps alone are tried. The cases
-and what they come from are told in tests/vectors/README.md.
+Plugins of some are elsewhere, with their public cases; here a table has the columns, so that steps
+alone are tried.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from tallystick.plugins.author import (
     UNIT,
@@ -36,8 +33,6 @@ from tallystick.scoring.scorer import Scorer, load
 tallystick_api = 1
 
 _HERE = Path(__file__).parent
-_CASES = _HERE.parent / "vectors" / "subnets.json"
-Row = dict[str, Any]
 
 
 @measure("subnets/phylax-score@1", within=UNIT, correctness=UNIT, quality=UNIT)
@@ -140,42 +135,3 @@ def rules_from(text: str) -> Scorer:
         path = Path(folder) / "rules.toml"
         path.write_text(text, encoding="utf-8")
         return load(path, modules={"subnets": __name__})
-
-
-def subnet_cases(subnet: str, kind: str) -> list[Mapping[str, Any]]:
-    """The cases of a kind."""
-    document = json.loads(_CASES.read_text(encoding="utf-8"))
-    of = (case for case in document["cases"] if case["subnet"] == subnet and case["kind"] == kind)
-    return list(of)
-
-
-def chutes_rows(case: Mapping[str, Any]) -> list[Row]:
-    """The table of a case of Chutes, with what its plugin would have computed."""
-    rows = []
-    for miner in case["input"]["miners"]:
-        private = miner.get("private") or {"instances": 0, "seconds": "0", "compute_units": "0"}
-        gpus, hours = miner.get("unique") or (0, 1)
-        units = Fraction(miner["compute_units"]) + Fraction(private["compute_units"])
-        rows.append(
-            {
-                "hotkey": miner["hotkey"],
-                "coldkey": miner["coldkey"],
-                "units": str(units),
-                "calls": miner["invocation_count"] + int(Fraction(private["seconds"])),
-                "bounties": miner["bounty_count"] + private["instances"],
-                "unique": gpus // hours,
-            }
-        )
-    return rows
-
-
-def cswon_rows(case: Mapping[str, Any]) -> list[Row]:
-    """The table of a case of C-SWON: the scores of the tasks of each miner."""
-    return [
-        {"hotkey": hotkey, "scores": scores} for hotkey, scores in case["input"]["scores"].items()
-    ]
-
-
-def phylax_rows(scores: Mapping[str, Mapping[str, str]]) -> list[Row]:
-    """The table of a round of Phylax: who has a score in which track, without records."""
-    return [{"hotkey": hotkey, "track": track} for track, held in scores.items() for hotkey in held]
