@@ -61,16 +61,6 @@ def test_every_file_is_there_and_nothing_else(folder: Path) -> None:
     assert names_in(folder.parent) == {folder.name}
 
 
-def test_the_folder_and_its_files_have_the_permissions_of_any_new_ones(
-    folder: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-    assert folder.stat().st_mode == (tmp_path / "folder").stat().st_mode
-    modes = {path.stat().st_mode for path in folder.iterdir()}
-    assert modes == {(tmp_path / "file").stat().st_mode}
-
-
 def test_the_same_outcome_gives_the_same_bytes(
     folder: Path, found: Outcome, tmp_path: Path
 ) -> None:

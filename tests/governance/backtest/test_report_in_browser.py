@@ -212,20 +212,3 @@ def test_without_scripts_every_row_is_there_and_no_control_is_dead(
     assert page.locator('[aria-label^="Every miner"] tbody tr').count() == 26
     assert page.locator("button, input").count() == 0
     context.close()
-
-
-def test_what_the_browser_refuses_is_seen(browser: Browser, reports: Pages, tmp_path: Path) -> None:
-    """A foreign script, a line that is too wide, and a picture without words are each found."""
-    text = reports["one"].read_text(encoding="utf-8")
-    spoiled = tmp_path / "spoiled.html"
-    added = (
-        '<script>1</script><div style="width: 200vw">wide</div><img src="data:image/gif;base64,R0">'
-    )
-    spoiled.write_text(text.replace("</main>", f"{added}</main>"), encoding="utf-8")
-    found = Opened(browser, spoiled, 1280, "light")
-    assert any("Content Security Policy" in each for each in found.complaints)
-    assert found.too_wide() > 0
-    assert any(
-        each.startswith("image-alt") for each in found.violations(exclude=[MORE_OF_THE_SAME])
-    )
-    found.page.close()
