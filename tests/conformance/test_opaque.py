@@ -32,7 +32,6 @@ Record = Mapping[str, Any]
 
 _calls: list[int] = []
 _HERE = Path(__file__)
-_OPENED = _HERE.open(encoding="utf-8")
 
 
 def fact(function: Function) -> Node:

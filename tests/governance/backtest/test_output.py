@@ -96,49 +96,6 @@ def test_the_summary_has_sorted_keys_text_decimals_and_every_digest(
     assert Decimal(first["types"][TYPES[0]]["baseline_total"]) == Decimal(total).scaleb(-9)
 
 
-def test_reputations_stand_beside_the_miners(folder: Path, found: Outcome) -> None:
-    state = found.candidates[1].state
-    assert state is not None
-    rows = pq.read_table(folder / "miners.parquet").to_pylist()
-    name = found.candidates[1].identity.name
-    shown = [r for r in rows if (r["candidate"], r["skill_type"]) == (name, TYPES[0])]
-    assert shown
-    for row in shown:
-        reputation = state.final.reputations[row["miner_hotkey"]][TYPES[0]]
-        assert row["candidate_reputation"] == Decimal(reputation).scaleb(-9)
-
-
-def test_migration_rows_sum_to_the_records_and_their_shares_to_one(
-    folder: Path, found: Outcome
-) -> None:
-    rows = pq.read_table(folder / "migrations.parquet").to_pylist()
-    for candidate in found.candidates[1:]:
-        for name in TYPES:
-            mine = [
-                r
-                for r in rows
-                if (r["candidate"], r["skill_type"]) == (candidate.identity.name, name)
-            ]
-            assert sum(row["records"] for row in mine) == candidate.types[name].flips.compared
-            for tier in TIERS:
-                part = [row for row in mine if row["baseline_tier"] == tier]
-                assert abs(sum(row["share"] for row in part) - 1) < Decimal("1e-8")
-                assert len(part) == len(TIERS)
-
-
-def test_flips_keep_their_values(folder: Path, found: Outcome) -> None:
-    rows = pq.read_table(folder / "flips.parquet").to_pylist()
-    given = flips(found, 2, many=40)
-    mine = [row for row in rows if row["candidate"] == found.candidates[2].identity.name]
-    assert [row["record"] for row in mine] == given.record.tolist()
-    distances = [
-        None if row["tier_distance"] is None else int(row["tier_distance"].scaleb(9))
-        for row in mine
-    ]
-    assert distances == given.tier_distance.to_pylist()
-    assert [int(r["candidate_quality"].scaleb(9)) for r in mine] == given.candidate_quality.tolist()
-
-
 def test_many_small_parts_become_large_row_groups(tmp_path: Path) -> None:
     found = outcome(many=8)
     names = [each.identity.name for each in found.candidates]

@@ -54,14 +54,6 @@ def test_a_type_that_a_change_does_not_touch_cannot_move() -> None:
     assert [e.skill_type for e in found.effects if not e.is_none] == ["executable_script"]
 
 
-def test_bounds_see_which_cases_meet() -> None:
-    found = of_releases()
-    axes = found.effects[0].axes
-    nano = Fraction(1, 10**9)
-    assert axes["policy"].is_zero
-    assert axes["detection"] == Interval(Fraction(-1), Fraction(3, 10) + nano)
-
-
 def test_a_new_weight_moves_the_quality_by_its_exact_most() -> None:
     pair = "success = 0.50, cost = 0.25", "success = 0.55, cost = 0.20"
     found = difference(tallystick.load("workflow@1.0.0"), changed("workflow@1.0.0", pair))
@@ -171,12 +163,6 @@ def test_a_bonus_that_goes_or_comes_is_recognised() -> None:
         assert [*map(float, effect.emission_ratio)] == pytest.approx([*map(float, ends)])
         assert effect.emission is not None
         assert 0 in {effect.emission.low, effect.emission.high}
-
-
-def test_points_of_applicable_checks_are_no_fewer_than_points_of_all() -> None:
-    for effect in json_value(of_releases().effects):
-        assert effect["axes"]["evidence"] == {"at_least": "0.000000000", "at_most": "0.800000001"}
-        assert effect["axes"]["policy"] == {"at_least": "0.000000000", "at_most": "0.000000000"}
 
 
 def test_what_has_no_structure_has_no_bound() -> None:
