@@ -6,7 +6,7 @@ lines of logs and answers, never for a while.
 
 import json
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 from service.command import Ended, Output, until_asked
 from state.subnet import Record, record
+from state.test_workflow_state import task
 from validator.states import begun
 
 from tallystick.rules.toml_source import parse_source
@@ -23,6 +24,7 @@ from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
+from tallystick_validator.validator import Validator
 
 NETUID, RULES, SKILL = 7, "skills@1.2.0", "executable_python"
 ANCHOR, ROUND_BLOCKS, ROUNDS, LAG = 10, 2, 3, 2
@@ -111,6 +113,30 @@ def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]
 def lines(rows: Iterable[Record]) -> list[bytes]:
     """Records as lines without their ends."""
     return [json.dumps(row).encode() for row in rows]
+
+
+def equal_work(validator: str, epoch: int, uids: Mapping[str, int]) -> list[bytes]:
+    """A workflow of each miner in each round of an epoch, all of one quality, as lines."""
+    rows = []
+    for place, (hotkey, uid) in enumerate(uids.items()):
+        for n in range(ROUNDS):
+            of_round = {"round": epoch * ROUNDS + n, "epoch": epoch, "validator": validator}
+            number = 100 * epoch + 10 * place + n
+            miner = {"uid": uid, "hotkey": hotkey}
+            rows.append({**task(number, hotkey, 0.9, **of_round), "miner": miner})
+    return lines(rows)
+
+
+def take(validator: Validator, rows: Sequence[bytes]) -> None:
+    """Have a daemon record lines."""
+    assert {answer.status for answer in validator.intake.take(rows)} == {"recorded"}
+
+
+async def follow(validator: Validator, chain: SimulatedChain, blocks: int) -> None:
+    """Have a daemon take a step at each of the next blocks."""
+    for _ in range(blocks):
+        chain.advance()
+        await validator.step()
 
 
 @contextmanager

@@ -10,16 +10,17 @@ from typing import Any
 import attrs
 import pytest
 from cli.command import ROOT
-from state.test_workflow_state import task
 from validator import number_attributes
 from validator.daemons import (
     EPOCH_BLOCKS,
     LAG,
     MINERS,
     NETUID,
-    ROUNDS,
     chain_of,
+    equal_work,
+    follow,
     network,
+    take,
 )
 
 from tallystick.errors import InputError
@@ -86,29 +87,9 @@ def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
             options=options,
         ) as validator:
             for epoch in range(2):
-                rows = [
-                    task(
-                        100 * epoch + 10 * place + n,
-                        miner,
-                        0.9,
-                        round=epoch * ROUNDS + n,
-                        epoch=epoch,
-                        validator=ALICE,
-                    )
-                    for place, miner in enumerate(uids)
-                    for n in range(ROUNDS)
-                ]
-                for row in rows:
-                    row["miner"]["uid"] = uids[row["miner"]["hotkey"]]
-                lines = [json.dumps(row).encode() for row in rows]
-                answers = validator.intake.take(lines)
-                assert {answer.status for answer in answers} == {"recorded"}
-                for _ in range(EPOCH_BLOCKS):
-                    chain.advance()
-                    await validator.step()
-            for _ in range(LAG + 4):
-                chain.advance()
-                await validator.step()
+                take(validator, equal_work(ALICE, epoch, uids))
+                await follow(validator, chain, EPOCH_BLOCKS)
+            await follow(validator, chain, LAG + 4)
             with validator.ledger.queries() as queries:
                 digest = queries.digest()
             assert verify(validator.ledger).entries

@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 from cli.command import ROOT
-from state.test_workflow_state import task
-from validator.daemons import ANCHOR, EPOCH_BLOCKS, LAG, MINERS, NETUID, ROUNDS, chain_of, network
+from validator.daemons import (
+    ANCHOR,
+    EPOCH_BLOCKS,
+    LAG,
+    MINERS,
+    NETUID,
+    chain_of,
+    equal_work,
+    follow,
+    network,
+    take,
+)
 
 from tallystick.errors import InputError
 from tallystick_chain.chain import Pairs
@@ -70,18 +80,10 @@ def row_of(
         async with Validator(
             folder / "subnet.db", NETWORK, chain.as_hotkey(ALICE), folder / "daemon"
         ) as validator:
-            rows = [
-                task(10 * place + n, miner, 0.9, round=n % ROUNDS, epoch=0, validator=ALICE)
-                for place, miner in enumerate(MINERS)
-                for n in range(3)
-            ]
-            answers = validator.intake.take([json.dumps(row).encode() for row in rows])
-            assert {answer.status for answer in answers} == {"recorded"}
+            take(validator, equal_work(ALICE, 0, dict.fromkeys(MINERS, 1)))
             chain.advance(EPOCH_BLOCKS)
             change(chain)
-            for _ in range(LAG + 5):
-                chain.advance()
-                await validator.step()
+            await follow(validator, chain, LAG + 5)
             return validator.health().problems
 
     problems = asyncio.run(run())

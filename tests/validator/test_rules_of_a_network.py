@@ -1,23 +1,23 @@
 """A validator and what its rules and the network file say of one thing: immunity, epochs."""
 
 import asyncio
-import json
 import logging
 import re
 from pathlib import Path
 
 import pytest
 from cli.command import ROOT
-from state.test_workflow_state import task
 from validator.daemons import (
     EPOCH_BLOCKS,
     LAG,
     MINERS,
     NETUID,
     NETWORK,
-    ROUNDS,
     RULES,
     chain_of,
+    equal_work,
+    follow,
+    take,
 )
 from validator.states import begun
 
@@ -57,18 +57,8 @@ def row_of(folder: Path, immunity_blocks: int) -> Pairs:
     async def run() -> None:
         net = network(immunity_blocks)
         async with Validator(state, net, chain.as_hotkey(ALICE), folder / "daemon") as validator:
-            rows = []
-            for number, miner in enumerate((*MINERS, late)):
-                rows += [
-                    task(10 * number + n, miner, 0.9, round=n % ROUNDS, epoch=0, validator=ALICE)
-                    for n in range(3)
-                ]
-            lines = [json.dumps(row).encode() for row in rows]
-            answers = validator.intake.take(lines)
-            assert {answer.status for answer in answers} == {"recorded"}
-            for _ in range(EPOCH_BLOCKS + LAG + 4):
-                chain.advance()
-                await validator.step()
+            take(validator, equal_work(ALICE, 0, dict.fromkeys((*MINERS, late), 1)))
+            await follow(validator, chain, EPOCH_BLOCKS + LAG + 4)
 
     asyncio.run(run())
     view = chain.as_hotkey(ALICE)

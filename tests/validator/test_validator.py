@@ -19,9 +19,11 @@ from validator.daemons import (
     NETUID,
     RULES,
     chain_of,
+    follow,
     lines,
     network,
     records,
+    take,
 )
 from validator.states import begun
 
@@ -69,8 +71,7 @@ def validator(made: Made) -> Validator:
 
 
 def sent(validator: Validator, epoch: int) -> None:
-    answers = validator.intake.take(lines(records(ALICE, epoch, 6)))
-    assert {answer.status for answer in answers} == {"recorded"}
+    take(validator, lines(records(ALICE, epoch, 6)))
 
 
 def codes(validator: Validator) -> set[str]:
@@ -139,12 +140,8 @@ async def test_the_chain_sees_the_row_of_each_epoch_once(
     async with validator:
         for epoch in range(4):
             sent(validator, epoch)
-            for _ in range(EPOCH_BLOCKS):
-                chain.advance()
-                await validator.step()
-        for _ in range(LAG + 6):
-            chain.advance()
-            await validator.step()
+            await follow(validator, chain, EPOCH_BLOCKS)
+        await follow(validator, chain, LAG + 6)
         assert validator.health().facts["rows"] == dict.fromkeys("0123", "set")
 
         assert validator.intake.take([b"{}"])[0].status == "rejected"
@@ -162,9 +159,7 @@ async def test_the_chain_sees_the_row_of_each_epoch_once(
 async def test_rows_that_are_not_wanted_are_not_sent(made: Made, chain: SimulatedChain) -> None:
     async with made(options=Options(sets_weights=False)) as v:
         sent(v, 0)
-        for _ in range(2 * EPOCH_BLOCKS):
-            chain.advance()
-            await v.step()
+        await follow(v, chain, 2 * EPOCH_BLOCKS)
     assert not [entry for entry in chain.log if entry.kind == "row"]
 
 
@@ -334,9 +329,7 @@ async def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
             chain.advance(EPOCH_BLOCKS + LAG + 2)
             assert (await validator.step()).closed == (0,)
             assert codes(validator) == {"weights"}
-        for _ in range(LAG + 4):
-            await validator.step()
-            chain.advance()
+        await follow(validator, chain, LAG + 3)
         assert "weights" not in codes(validator)
         assert validator.health().facts["rows"] == {"0": "set"}
 
