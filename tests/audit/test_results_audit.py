@@ -1,6 +1,5 @@
 """An audit finds what was planted in published results, and nothing else."""
 
-import csv
 import json
 import struct
 from collections.abc import Callable, Iterator
@@ -116,50 +115,23 @@ def test_what_was_scored_here_is_equal(
     assert (found.rule_set, found.digest) == (RULES, audit.scorer.digest)
 
 
-def in_jsonl(path: Path, out: Path, line: int, field: str, change: Callable[[str], str]) -> str:
-    rows = [json.loads(each) for each in path.read_text(encoding="utf-8").splitlines()]
-    rows[line][field] = change(rows[line][field])
-    out.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return rows[line][field]
-
-
-def in_csv(path: Path, out: Path, line: int, field: str, change: Callable[[str], str]) -> str:
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    place = rows[0].index(field)
-    rows[line + 1][place] = change(rows[line + 1][place])
-    with out.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)
-    return rows[line + 1][place]
-
-
-def in_parquet(path: Path, out: Path, line: int, field: str, change: Callable[[str], str]) -> str:
-    table = pq.read_table(path)
-    place = table.schema.get_field_index(field)
-    values = table.column(field).to_pylist()
-    values[line] = Decimal(change(str(values[line])))
-    column = pa.array(values, table.schema.field(field).type)
-    pq.write_table(table.set_column(place, table.schema.field(place), column), out)
-    return str(values[line])
-
-
-CHANGERS = {"jsonl": in_jsonl, "csv": in_csv, "parquet": in_parquet}
-
-
-@pytest.mark.parametrize("name", CHANGERS)
+@pytest.mark.parametrize(("name", "above"), [("jsonl", 0), ("csv", 1)])
 def test_one_wrong_digit_is_found_and_explained(
-    audit: Audit, originals: dict[str, Path], rows: list[Json], name: str
+    audit: Audit, originals: dict[str, Path], rows: list[Json], name: str, above: int
 ) -> None:
     line = rows.index(scored(rows, 60))
+    written = plus(rows[line]["quality"])
+    lines = originals[name].read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[line + above] = lines[line + above].replace(rows[line]["quality"], written, 1)
     out = audit.folder / f"published.{name}"
-    written = CHANGERS[name](originals[name], out, line, "quality", plus)
+    out.write_text("".join(lines), encoding="utf-8")
     found, told = audit.of(out)
     row = rows[line]
     expected = Finding(
         "other-value", row["record"], told[0].line, "quality", written, row["quality"], ONE_NANO
     )
     assert told == [expected]
-    assert told[0].line == line + (2 if name == "csv" else 1)
+    assert told[0].line == line + above + 1
     assert (found.verdict, found.first, found.largest) == ("differs", expected, ONE_NANO)
     assert found.differ == {"other-value": 1}
     assert found.equal == len(rows) - 1

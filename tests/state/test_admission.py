@@ -52,53 +52,31 @@ def subnet(tmp_path: Path) -> Iterator[Subnet]:
         yield Subnet(ledger, tmp_path)
 
 
-ONE = "F: found 1 bad line, expected none: nothing was recorded\n"
+ONE = "F: found 1 bad line, expected none: nothing was recorded\nF:"
 GOOD = record("t3")
+STRANGER = 'found "nobody", expected a registered miner: register it with tallystick miner register'
+UNDECLARED = 'found "mcp_server", expected one that hk-1 declared: executable_python'
+TO_COME = "expected at most 0, the open epoch: close the epochs before it first"
 BAD: dict[str, tuple[list[Record], str]] = {
     "unknown-miner": (
         [GOOD, record("t4", "nobody")],
-        (
-            'F:2: unknown-miner: miner.hotkey: found "nobody", expected a registered miner: '
-            "register it with tallystick miner register"
-        ),
+        f"2: unknown-miner: miner.hotkey: {STRANGER}",
     ),
     "unknown-miner of an event": (
         [GOOD, event("e4", "rerun_fail", "t4", "nobody")],
-        (
-            'F:2: unknown-miner: hotkey: found "nobody", expected a registered miner: '
-            "register it with tallystick miner register"
-        ),
+        f"2: unknown-miner: hotkey: {STRANGER}",
     ),
     "undeclared-type": (
         [record("t4", skill_type="mcp_server")],
-        (
-            'F:1: undeclared-type: skill_type: found "mcp_server", '
-            "expected one that hk-1 declared: "
-            "executable_python"
-        ),
-    ),
-    "undeclared-type of an event": (
-        [event("e4", "rerun_fail", "t4", skill_type="mcp_server")],
-        (
-            'F:1: undeclared-type: skill_type: found "mcp_server", '
-            "expected one that hk-1 declared: "
-            "executable_python"
-        ),
+        f"1: undeclared-type: skill_type: {UNDECLARED}",
     ),
     "future-epoch": (
         [GOOD, GOOD, record("t4", epoch=1)],
-        (
-            "F:3: future-epoch: epoch: found 1, expected at most 0, the "
-            "open epoch: close the epochs "
-            "before it first"
-        ),
+        f"3: future-epoch: epoch: found 1, {TO_COME}",
     ),
     "future-epoch of an event": (
         [event("e4", "rerun_fail", "t4", epoch=2_147_483_647)],
-        (
-            "F:1: future-epoch: epoch: found 2147483647, expected at most 0, the open epoch: close "
-            "the epochs before it first"
-        ),
+        f"1: future-epoch: epoch: found 2147483647, {TO_COME}",
     ),
 }
 
@@ -117,14 +95,14 @@ def test_a_bad_line_is_told_and_nothing_changes(subnet: Subnet, case: str, *, cl
 
 def test_a_record_of_another_round(subnet: Subnet) -> None:
     found = subnet.refused([GOOD, record("t4", round=2)], number=0, close=True)
-    assert found == f"{ONE}F:2: other-round: round: found 2, expected the round 0"
+    assert found == f"{ONE}2: other-round: round: found 2, expected the round 0"
 
 
 def test_two_epochs_in_one_round(subnet: Subnet) -> None:
     subnet.ledger.close_epoch()
     found = subnet.refused([record("t4", round=1, epoch=1), record("t5", round=1)], close=True)
     message = "found 0, expected the epoch 1, as the records of the round 1 before it"
-    assert found == f"{ONE}F:2: other-epoch: epoch: {message}"
+    assert found == f"{ONE}2: other-epoch: epoch: {message}"
 
 
 def test_of_many_bad_lines_each_cause_is_told_once_and_all_are_kept(subnet: Subnet) -> None:

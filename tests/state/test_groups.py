@@ -76,6 +76,7 @@ CANDIDATES = st.lists(
         slot=st.sampled_from([True, True, True, False]),
         streak=st.integers(0, 4),
     ),
+    min_size=5,
     max_size=14,
     unique_by=lambda candidate: candidate.hotkey,
 )

@@ -1,4 +1,4 @@
-"""A validator's step: the good records are recorded, and every record's outcome comes back."""
+"""A validator's step, of whatever it has at hand: the good is recorded, each outcome comes back."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from state.chronicle import digest_of
-from state.subnet import Record, event, record
+from state.subnet import Record, event, record, written
 
 from tallystick import Ledger, Reject, Result
 from tallystick.errors import InputError, RefusedError, StateError
@@ -262,3 +262,45 @@ def test_a_bad_record_does_not_lose_the_groups_of_a_step(tmp_path: Path) -> None
             assert [is_good(each) for each in found.results] == [False, True]
         with pytest.raises(InputError, match="found no record of any of 1 group"):
             ledger.close_round([record("t3", consensus=None)], groups=[group], bad="reject")
+
+
+def test_mappings_and_lines_come_to_what_a_file_does(tmp_path: Path) -> None:
+    """Records and late events, of a program as of a file."""
+    given = [record("t1"), event("e1", "rerun_fail", "t1"), record("t2", consensus=0.5)]
+    digests = set[str]()
+    sources: list[Any] = [
+        written(tmp_path / "lines.jsonl", given),
+        str(tmp_path / "lines.jsonl"),
+        given,
+        (dict(each) for each in given),
+        [json.dumps(each) for each in given],
+        (tmp_path / "lines.jsonl").open("rb"),
+    ]
+    for number, source in enumerate(sources):
+        ledger = Ledger.create(tmp_path / f"{number}.db", "skills@1.0.0")
+        ledger.register("hk-1", 1, ["executable_python"])
+        assert ledger.import_events(source) == Ingested(3, 0)
+        assert ledger.import_events(given) == Ingested(0, 3)
+        with ledger.queries() as queries:
+            digests.add(queries.digest())
+    sources[-1].close()
+    assert len(digests) == 1
+
+
+def test_a_round_of_mappings_is_closed(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "s.db", "skills@1.0.0")
+    ledger.register("hk-1", 1, ["executable_python"])
+    (closed,), found = ledger.close_round(record(f"t{n}", round=7) for n in range(3))
+    assert (closed.round, list(closed.scores), found) == (7, ["hk-1"], Ingested(3, 0))
+    with pytest.raises(RefusedError, match="records:2: unknown-miner"):
+        ledger.import_events([record("new"), record("t1", "nobody", round=7)])
+    with pytest.raises(InputError, match="found no records, expected at least one"):
+        ledger.close_round([])
+
+
+@pytest.mark.parametrize("source", [None, 5, {"task_id": "one record"}, b"records.jsonl"])
+def test_what_holds_no_records_is_told(tmp_path: Path, source: Any) -> None:  # noqa: ANN401  # wrong
+    ledger = Ledger.create(tmp_path / "s.db", "skills@1.0.0")
+    for take in (ledger.import_events, ledger.close_round, ledger.sync_miners):
+        with pytest.raises(InputError, match=r"expected a file of .*, or an iterable"):
+            take(source)

@@ -67,18 +67,13 @@ def objects(part: object) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_schema_is_sound_and_says_what_each_member_is(name: str) -> None:
+def test_a_schema_is_sound_and_closed(name: str) -> None:
     found = schema(name)
     jsonschema.Draft202012Validator.check_schema(found)
     assert found["$id"] == f"urn:tallystick:schema:{name}"
     for part in objects(found):
         if name not in OPEN:
             assert part["additionalProperties"] is False
-        described = [
-            "description" in each or "$ref" in each or "const" in each
-            for each in part["properties"].values()
-        ]
-        assert all(described)
 
 
 @pytest.mark.parametrize("name", PREDICATES)

@@ -27,6 +27,7 @@ from tallystick_state.model import Snapshot
 from tallystick_state.store.store import Store
 from tallystick_state.store.tables import CLAIMS
 from tallystick_state.store.transaction import Transaction
+from tallystick_state.trust.envelope import Envelope, Signature
 
 EXAMPLES = settings(
     max_examples=25,
@@ -112,6 +113,20 @@ def test_the_last_time_of_a_round_is_the_earliest(store: Store) -> None:
         close_rounds(transaction, times)
         assert list(transaction.rounds().items()) == [(3, "x"), (4, None), (5, "2025-01")]
         assert list(transaction.rounds(before=3)) == [5]
+
+
+def test_an_envelope_is_found_by_its_statement_and_joined(store: Store) -> None:
+    one, other = (Envelope(name, "text/plain", (Signature("", b"1"),)) for name in (b"a", b"b"))
+    with store.writing() as transaction:
+        assert transaction.envelope(one.statement_digest) is None
+        transaction.put_envelope(one)
+        transaction.put_envelope(other)
+        transaction.put_envelope(Envelope(b"a", "text/plain", (Signature("", b"2"),)))
+    with store.reading() as transaction:
+        joined = transaction.envelope(one.statement_digest)
+        assert joined is not None
+        assert joined.signatures == (Signature("", b"1"), Signature("", b"2"))
+        assert transaction.envelope(other.statement_digest) == other
 
 
 @pytest.fixture(params=[2_000, 1])

@@ -220,7 +220,7 @@ def test_a_user_without_rights_is_told(database: str) -> None:
         Store.open(address)
 
 
-READ_ONLY = """
+READER = """
 import os, sys
 from tallystick.errors import StoreError
 from tallystick_state.store.store import Store
@@ -229,23 +229,25 @@ if os.getuid() == 0:
     os.setgid({nobody})
     os.setuid({nobody})
 store = Store.open("s.db")
-with store.reading() as transaction:
-    print(transaction.head().entries)
 try:
+    with store.reading() as transaction:
+        print(transaction.head().entries, flush=True)
+        sys.stdin.readline()
     with store.writing() as transaction:
         transaction.put_epoch_leaf(0, "{{}}")
 except StoreError as error:
     print(error)
 """
+"""Reads, goes on reading until it is told to, then writes."""
 
 
 @contextmanager
-def reader(folder: Path, program: str) -> Iterator[subprocess.Popen[str]]:
+def reader(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A process of a user who may only read a folder and what is in it."""
     for path in folder.iterdir():
         path.chmod(0o444)
     folder.chmod(0o555)
-    command = [sys.executable, "-c", program.format(nobody=NOBODY)]
+    command = [sys.executable, "-c", READER.format(nobody=NOBODY)]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     pipe = subprocess.PIPE
     try:
@@ -266,29 +268,11 @@ def test_a_file_that_may_only_be_read_can_be_read() -> None:
         made(str(Path(folder) / "s.db"), [event(1)]).reading() as transaction,
     ):
         assert transaction.head()
-        with reader(Path(folder), READ_ONLY) as process:
+        with reader(Path(folder)) as process:
             out, _ = process.communicate()
     entries, said = out.splitlines()
     assert entries == "1"
     assert said.startswith("s.db: found a store that can only be read, expected one that can be")
-
-
-WAITING = """
-import os, sys
-from tallystick.errors import StoreError
-from tallystick_state.store.store import Store
-
-if os.getuid() == 0:
-    os.setgid({nobody})
-    os.setuid({nobody})
-store = Store.open("s.db")
-try:
-    with store.reading() as transaction:
-        print(transaction.head().entries, flush=True)
-        sys.stdin.readline()
-except StoreError as error:
-    print(error)
-"""
 
 
 @pytest.mark.nightly
@@ -296,7 +280,7 @@ def test_a_folder_that_may_only_be_read_can_be_read() -> None:
     """Nobody has the store open, so that SQLite would have to make its files beside it."""
     with tempfile.TemporaryDirectory() as folder:
         made(str(Path(folder) / "s.db"), [event(1)])
-        with reader(Path(folder), READ_ONLY) as process:
+        with reader(Path(folder)) as process:
             out, err = process.communicate()
         assert [path.name for path in Path(folder).iterdir()] == ["s.db"]
     entries, refusal = out.splitlines()
@@ -315,7 +299,7 @@ def test_a_wal_that_a_folder_keeps_from_being_read_is_told() -> None:
                 record(writing, [event(2)])
             wal = path.with_name("s.db-wal").read_bytes()
         path.with_name("s.db-wal").write_bytes(wal)
-        with reader(Path(folder), READ_ONLY) as process:
+        with reader(Path(folder)) as process:
             out, err = process.communicate()
     assert out == ""
     assert (
@@ -330,7 +314,7 @@ def test_a_store_that_is_written_while_it_is_read_without_locks_is_told() -> Non
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.db"
         store = made(str(path), [event(1)])
-        with reader(Path(folder), WAITING) as process:
+        with reader(Path(folder)) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "1\n"
             path.parent.chmod(0o755)
