@@ -22,6 +22,8 @@ except ImportError:  # a system without limits of a process
 _SIZE = re.compile(r"([0-9]{1,12})([KMG]?)", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 """Sizes in bytes, with the letters that stand for their units."""
+_LEAST = 512 << 20
+"""Minimum limit: to begin takes half of it, and a library that cannot begin ends the process."""
 
 
 def option() -> click.Option:
@@ -42,8 +44,8 @@ def _limit(context: click.Context, parameter: click.Parameter, text: str | None)
         return
     match = _SIZE.fullmatch(text)
     size = 0 if match is None else int(match[1]) * _UNITS[match[2].upper()]
-    if not size:
-        message = f"found {text!r}, expected a size such as 512M or 2G"
+    if size < _LEAST:
+        message = f"found {text!r}, expected a size of at least 512M, such as 2G"
         raise click.BadParameter(message, context, parameter)
     try:
         _, hard = _resource.getrlimit(_resource.RLIMIT_AS)
