@@ -9,14 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from allocation.subnets import rules_from
-from allocation.tables import rules_with
 from cli.command import WORKFLOWS, run
 from installed import beside, install
 
-from tallystick.errors import RuleSetError
 from tallystick.numbers.nano import from_text
-from tallystick_state.ledger import Ledger
 
 RULES = ("--rules", "workflow@1.1.0")
 ROWS: list[dict[str, Any]] = [
@@ -139,13 +135,3 @@ def test_a_parameter_that_a_formula_cannot_have_is_told_with_its_step(tmp_path: 
         "is safe for every population; found the exponent 1123456789/1000000000 of the parameter "
         "upper, expected p/q with p and q of at most 100 in lowest terms\n"
     )
-
-
-def test_a_state_takes_no_rules_whose_steps_are_not_proved(tmp_path: Path) -> None:
-    step = '{ name = "y", do = "formula", formula = "subnets/log-of-x@1" }'
-    scorer = rules_from(rules_with(step))
-    path = tmp_path / "rules.toml"
-    path.write_text(scorer.loaded.text)
-    with pytest.raises(RuleSetError, match="which can be 0"):
-        Ledger.create(str(tmp_path / "state.db"), str(path), registry=scorer.registry)
-    assert not (tmp_path / "state.db").exists()

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from cli.command import run
 from consensus.vectors import RULE_SETS, cases
 from state.store.test_round_groups import of_round
@@ -101,22 +99,6 @@ def test_records_that_contradict_their_group_are_rejected_and_the_others_filled(
         (3, "group-mismatch", "submission.recommended_policy"),
     ]
     assert len(lines(tmp_path / "filled.jsonl")) == 2
-
-
-def test_a_table_is_refused_in_the_place_of_groups_and_of_records(tmp_path: Path) -> None:
-    records, group = of_round(0)
-    bare = [{k: v for k, v in each.items() if v is not None} for each in records]
-    table, groups = tmp_path / "records.parquet", tmp_path / "groups.jsonl"
-    pq.write_table(pa.Table.from_pylist(bare), table)
-    written(groups, [group])
-    rules, output = ("--rules", "skills@1.1.0"), tmp_path / "out.jsonl"
-    refused = run("consensus", str(table), *rules, "-o", str(output))
-    assert refused.status == 2
-    assert "found Parquet, expected one JSON record a line: only JSON lines" in refused.err
-    refused = run("consensus", str(groups), *rules, "-o", str(output), "--records", str(table))
-    assert refused.status == 2
-    assert "found Parquet without facts, expected records as JSONL" in refused.err
-    assert not output.exists()
 
 
 def test_a_bad_line_is_rejected_and_the_others_are_done(tmp_path: Path) -> None:

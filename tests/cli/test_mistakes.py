@@ -11,6 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from cli.command import SKILLS, run
 from cli.stores import PYTHON
@@ -134,7 +136,7 @@ TABLE: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("skill_types.workflow=1", "skill_types.workflow, expected a value"),
         ("axes.cost.gate=1.5", "workflow@1.1.0[axes.cost.gate=1.5]: axes.cost.gate: found 1.5"),
         ("axes.cost.gate=0.6 -o -", "-: found the standard output, expected the name of a file"),
-        ("axes.cost.gate=0.6 rule_set.version=1.1.1", "expected a minor one: at least 1.2.0"),
+        ("axes.cost.gate=0.6 rule_set.version=1.1.1", "1.1.1 after 1.1.0, expected a minor one"),
     ),
     "consensus groups.jsonl": (
         ("--rules workflow@1.1.0 -o out.jsonl", "the section"),
@@ -142,6 +144,7 @@ TABLE: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("--rules skills@1.1.0 -o - --json", "standard output"),
         ("--rules skills@1.1.0 -o x --records-output y", "--records"),
         ("--rules skills@1.1.0 -o no/such/folder.jsonl", "folder"),
+        ("--rules skills@1.1.0 -o x.jsonl --records t.parquet", "expected records as JSONL"),
     ),
     "epoch close --state state.db": (
         ("", "epoch 0 is open, so add --epoch 0"),
@@ -175,6 +178,7 @@ TABLE: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("state init --rules skills@1.0.0 --state state.db", "state.db"),
         ("round close no-such-file.jsonl --state state.db", "no-such-file.jsonl"),
         ("events import inner --state state.db", "inner"),
+        ("consensus t.parquet --rules skills@1.1.0 -o x.jsonl", "found Parquet, expected one"),
         ("yuma absent.json", "absent.json: no such file"),
         ("yuma cut.json", "cut.json: the file: found"),
         ("yuma nan.json", "n: found NaN"),
@@ -230,6 +234,7 @@ def folder(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "taken.jsonl.receipt.json").mkdir()
     (found / "link.jsonl").symlink_to(found / "records.jsonl")
     (found / "loop.jsonl").symlink_to(found / "loop.jsonl")
+    pq.write_table(pa.table({"task_id": ["a"]}), found / "t.parquet")
     (found / "alice.pem").write_bytes(key_file("alice"))
     (found / "alice.pem").chmod(0o600)
     texts = {"empty.jsonl": "", "broken.parquet": "PAR1", "cut.json": "{", "list.json": "[]"}

@@ -90,20 +90,15 @@ def test_anyone_can_compute_the_digest_from_the_canonical_form(reference: str) -
 
 
 def test_check_reports_every_mistake_with_its_place(faulty: Path) -> None:
-    found = run("rules", "check", faulty)
-    assert (found.status, found.out) == (1, "")
-    places = [line.split(": ")[0] for line in found.err.splitlines()]
+    plain, machine = run("rules", "check", faulty), run("rules", "check", faulty, "--json")
+    assert (plain.status, plain.out) == (1, "")
+    places = [line.split(": ")[0] for line in plain.err.splitlines()]
     assert places == [f"{faulty}:{number}" for number in lines_of(faulty)]
-    assert all(", expected " in line for line in found.err.splitlines())
-
-
-def test_check_reports_every_mistake_to_machines(faulty: Path) -> None:
-    found = run("rules", "check", faulty, "--json")
-    assert (found.status, found.err) == (1, "")
-    said = found.json()
+    assert all(", expected " in line for line in plain.err.splitlines())
+    assert (machine.status, machine.err) == (1, "")
+    said = machine.json()
     assert said.keys() == {"valid", "error", "message", "problems", "more"}
-    assert said["more"] == 0
-    assert (said["valid"], said["error"]) == (False, "RuleSetError")
+    assert (said["valid"], said["error"], said["more"]) == (False, "RuleSetError", 0)
     assert [problem["line"] for problem in said["problems"]] == lines_of(faulty)
     for problem in said["problems"]:
         assert problem.keys() == {"file", "line", "path", "value", "expected"}

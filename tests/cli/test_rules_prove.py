@@ -13,8 +13,6 @@ import pytest
 from cli.command import run
 from installed import without
 
-from tallystick_governance.prove import process
-
 IDLE = "workflow/idle-earns-nothing"
 pytestmark = pytest.mark.usefixtures("solved_here")
 
@@ -94,10 +92,6 @@ def test_what_is_undecided_is_one_line_and_no_counterexample() -> None:
     assert "the budget of 1e-06 million steps was spent before it was asked" in told
 
 
-def test_strict_takes_what_is_proved() -> None:
-    assert run("rules", "prove", "workflow@1.1.0", "--property", IDLE, "--strict").status == 0
-
-
 @pytest.mark.nightly
 def test_the_answers_are_those_of_every_run() -> None:
     command = [sys.executable, "-m", "tallystick", "rules", "prove", "workflow@1.0.0", "--json"]
@@ -124,17 +118,6 @@ def test_a_proposal_gets_markdown_with_the_records() -> None:
     undecided = run(*command, "--budget", "0.000001").out
     assert "## Undecided" in undecided
     assert "| `axis-in-range` | workflow | latency | the budget of" in undecided
-
-
-def test_a_file_that_cannot_be_written_is_told_before_the_work(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr(process, "prove_within", lambda *_, **__: asked.append(1) or ())
-    done = run("rules", "prove", "workflow@1.1.0", "--save", tmp_path / "no" / "folder")
-    assert done.status == 2
-    assert "no such file or directory" in done.err
-    assert not asked
 
 
 def test_without_the_solver_the_extra_is_named_and_other_commands_work() -> None:

@@ -37,21 +37,16 @@ def test_good_records_end_with_status_0(tmp_path: Path) -> None:
 
 def test_a_reject_ends_with_status_1_and_the_good_are_scored(mixed: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
-    found = score(mixed, output)
-    assert (found.status, found.err) == (1, "")
+    machine, found = score(mixed, output, "--json"), score(mixed, output)
+    assert (found.status, found.err) == (machine.status, machine.err) == (1, "")
+    receipt = json.loads((tmp_path / "out.jsonl.receipt.json").read_text(encoding="utf-8"))
+    assert machine.json() == receipt
+    assert receipt["counts"] == SKILL_COUNTS | {"records": 10, "rejected": 3}
     said = f"6 scored, 1 without a submission, 3 rejected, see {output}.rejects.jsonl\n"
     assert found.out.startswith(f"10 records: {said}")
     alone = tmp_path / "alone.jsonl"
     score(SKILLS, alone)
     assert output.read_bytes() == alone.read_bytes()
-
-
-def test_machines_get_the_receipt(mixed: Path, tmp_path: Path) -> None:
-    found = score(mixed, tmp_path / "out.jsonl", "--json")
-    assert (found.status, found.err) == (1, "")
-    receipt = json.loads((tmp_path / "out.jsonl.receipt.json").read_text(encoding="utf-8"))
-    assert found.json() == receipt
-    assert receipt["counts"] == SKILL_COUNTS | {"records": 10, "rejected": 3}
 
 
 @pytest.mark.parametrize("name", ["jsonl", "parquet", "csv"])
@@ -62,16 +57,12 @@ def test_the_format_is_the_extension_or_the_option(name: str, tmp_path: Path) ->
     assert by_name.read_bytes() == by_option.read_bytes()
 
 
-def test_the_option_beats_the_extension(tmp_path: Path) -> None:
-    output = tmp_path / "out.parquet"
-    assert score(SKILLS, output, "--format", "csv").status == 0
-    assert output.read_bytes().startswith(b"record,skill_type,")
-
-
-def test_an_extension_counts_in_capitals(tmp_path: Path) -> None:
-    output = tmp_path / "OUT.CSV"
-    assert score(SKILLS, output).status == 0
-    assert output.read_bytes().startswith(b"record,skill_type,")
+@pytest.mark.parametrize(("name", "more"), [("out.parquet", ("--format", "csv")), ("OUT.CSV", ())])
+def test_the_option_beats_the_extension_which_counts_in_capitals(
+    name: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert score(SKILLS, tmp_path / name, *more).status == 0
+    assert (tmp_path / name).read_bytes().startswith(b"record,skill_type,")
 
 
 def test_rejects_go_where_they_are_asked_to(mixed: Path, tmp_path: Path) -> None:

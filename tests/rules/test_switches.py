@@ -34,7 +34,7 @@ Value = Any  # of a document
 Place = tuple[str | int, ...]
 Edit = Callable[[Data], None]
 
-NAMES = ("skills", "workflow")
+NAMES = ("workflow", "skills")
 NEWEST, OTHERS = "1.2.0", ("1.0.0", "1.1.0")
 KEPT = (("reputation", "ceiling"), ("groups", "recovery", "auditor_slot"))
 """What only shows where reputations do not all fall."""
@@ -311,33 +311,11 @@ def silent_edit(bench: Bench, data: Data, switch: Switch, own: str) -> Edit | No
     return next((each for each in switch.edits if bench.digest(edited(data, each)) == own), None)
 
 
-QUICK = {("workflow", name) for name in ("rule_set", "axes", "skill_types", "claims", "lint")}
-"""Sections of few fields; the others are walked at night."""
+SECTIONS = [(n, v, s) for n in NAMES for v in (NEWEST, *OTHERS) for s in shipped(n, v)]
 
 
-def sections(*versions: str) -> list[Any]:
-    return [
-        pytest.param(
-            *(name, version, section),
-            id=f"{name}@{version}-{section}",
-            marks=[] if (name, section) in QUICK else [pytest.mark.nightly],
-        )
-        for name in NAMES
-        for version in versions
-        for section in shipped(name, version)
-    ]
-
-
-@pytest.mark.parametrize(("name", "version", "section"), fast_rows(sections(NEWEST), 0, 2))
+@pytest.mark.parametrize(("name", "version", "section"), fast_rows(SECTIONS, 0, 1))
 def test_every_field_changes_something(name: str, version: str, section: str, bench: Bench) -> None:
-    assert dead_switches(bench, shipped(name, version), section) == []
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("name", "version", "section"), sections(*OTHERS))
-def test_every_field_of_older_rule_sets_changes_something(
-    name: str, version: str, section: str, bench: Bench
-) -> None:
     assert dead_switches(bench, shipped(name, version), section) == []
 
 
