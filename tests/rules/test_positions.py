@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import pytest
@@ -13,75 +15,35 @@ from tallystick.rules.toml import Document, parse
 
 Value = Any  # of a document
 
-DOCUMENT = '''\
-# a = 1
-a = 1
-b.c = "# not a comment"   # b.x = 1
-"d e".'f.g' = [           # an array over lines
-  1,
-  "]", # it goes on
-  { h = """
-  i = 1
-  """, j.k = \'\'\'}\'\'\' },
-]
-"\\u00e9" = 'c:\\'
-
-[t]
-u = 1979-05-27 07:32:00
-[t.v.w]
-x = { y = [1, [2,
-3]] }
-
-[[l]]
-m = 1
-[l.n]
-o = 1
-[[l]]
-m = 2
-[[l.p]]
-q = """a"""""
-r = 1
-'''
-
-LINES = {
-    ("d e", "f.g", 0): 5,
-    ("d e", "f.g", 1): 6,
-    ("d e", "f.g", 2): 7,
-    ("t", "v", "w", "x", "y", 1): 16,
-    ("t", "v", "w", "x", "y", 1, 1): 17,
-    ("l", 0): 19,
-    ("l", 1): 23,
-    ("l", 1, "p", 0): 25,
-}
-
 
 def scan(text: str) -> Document:
     return parse(text, "file")
 
 
-@pytest.mark.parametrize(("path", "line"), LINES.items(), ids=str)
-def test_an_item_stands_on_the_line_where_it_begins(path: tuple[str | int, ...], line: int) -> None:
-    assert scan(DOCUMENT).line(path) == line
-
-
-def test_windows_line_ends_change_no_line() -> None:
-    assert scan(DOCUMENT.replace("\n", "\r\n")) == scan(DOCUMENT)
-
-
 @pytest.mark.parametrize(
-    ("path", "line"), [(("t", "absent"), 13), (("l", 1, "x", "y"), 23), (("absent",), 0), ((), 0)]
+    ("path", "line"),
+    [
+        (("t", "absent"), 1),
+        (("l", 1, "x", "y"), 4),
+        (("absent",), 0),
+        ((), 0),
+        (("l", 1, "n"), 6),
+        (("l", 1, "p", 0), 7),
+        (("l", 1, "p", 0, "q"), 8),
+    ],
 )
-def test_what_is_missing_stands_on_the_line_of_what_encloses_it(
+def test_what_is_below_tables_or_missing_stands_on_the_line_of_what_encloses_it(
     path: tuple[str | int, ...], line: int
 ) -> None:
-    assert scan(DOCUMENT).line(path) == line
+    text = "[t]\na = 1\n[[l]]\n[[l]]\nm = 1\n[l.n]\n[[l.p]]\nq = 1\n"
+    assert scan(text).line(path) == line
 
 
 def test_a_table_that_is_opened_after_its_children_stands_on_its_own_header() -> None:
     assert scan("[a.b]\nx = 1\n[a]\ny = 1\n").line(("a",)) == 3
 
 
-# documents of every shape; each key is used once, so the text itself tells where it stands
+# documents of every shape; each key and item is used once, so the text tells where it stands
 
 DECOYS = ["", "# k1 = 1", "# [k2]", "#", '# """', "# '''", "# ]"]
 SCALARS = [
@@ -128,10 +90,15 @@ class Writer:
             return self.draw(st.sampled_from(SCALARS))
         count = range(self.draw(st.integers(0, 3)))
         if kind == "array":
-            items = [self.value(depth - 1) + self.draw(st.sampled_from(["", " "])) for _ in count]
+            items = [self.item(depth - 1) + self.draw(st.sampled_from(["", " "])) for _ in count]
             gap = self.draw(st.sampled_from(["", "\n", "# ] [ {\n"]))
             return "[" + gap + f",{gap}".join(items) + gap + "]"
         return "{ " + ", ".join(self.pair(depth - 1) for _ in count) + " }"
+
+    def item(self, depth: int) -> str:
+        self.keys += 1
+        form = self.draw(st.sampled_from(['"key{}x"', '"""key{}x\n"""', ""]))
+        return form.format(self.keys) or self.value(depth)
 
     def pair(self, depth: int) -> str:
         return f"{self.chain()} = {self.value(depth)}"
@@ -170,15 +137,22 @@ def leaves(value: Value, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 
 @given(documents())
 def test_every_value_that_a_toml_reader_finds_has_a_line_with_its_last_key(text: str) -> None:
-    positions = scan(text)
-    found = list(leaves(tomli.loads(text)))
+    """An item, which has no key, is a text that says where it stands, or has a header."""
+    positions, data = scan(text), tomli.loads(text)
+    found = list(leaves(data))
     assert set(found) == set(positions.lines)
+    assert scan(text.replace("\n", "\r\n")) == positions
     lines = text.split("\n")
     for path in found:
-        if isinstance(path[-1], str):
-            token = re.search(r"key\d+x", path[-1])
-            assert token
+        told = path[-1] if isinstance(path[-1], str) else reduce(getitem, path, data)
+        token = re.search(r"key\d+x", str(told)) if isinstance(told, str) else None
+        assert token or isinstance(path[-1], int)
+        if token:
             assert token[0] in lines[positions.lines[path] - 1]
+        elif key := re.search(r"key\d+x", str(path[-2])):
+            header = re.compile(rf"\[\[[^{{]*{key[0]}")
+            headers = [number for number, line in enumerate(lines, 1) if header.match(line)]
+            assert not headers or positions.lines[path] == headers[int(path[-1])]
 
 
 @given(documents())
