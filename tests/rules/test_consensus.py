@@ -15,93 +15,40 @@ from tallystick.rules.reading import read_text
 from tallystick_consensus.run import bound_consensus
 
 TEXT = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
-
-MISTAKES: dict[str, tuple[str, str, str, str]] = {
-    "a mode without its number": (
-        'mode = "within", lines = 5',
-        'mode = "within"',
-        "consensus.finding_lines.lines",
-        "a number, which the mode",
-    ),
-    "the number of the other mode": (
-        'mode = "within", lines = 5',
-        'mode = "within", lines = 5, size = 5',
-        "consensus.finding_lines.size",
-        "no size in the mode",
-    ),
-    "a quorum of nobody": (
-        "quorum = { share = 0.6",
-        "quorum = { share = 0",
-        "consensus.quorum.share",
-        "more than 0",
-    ),
-    "shares that are no whole": (
-        "findings = 0.5 ",
-        "findings = 0.4 ",
-        "consensus.alignment",
-        "sum to exactly 1",
-    ),
-    "a kind that does not count": (
-        '"fs_read", "fs_write", "proc"',
-        '"fs_write", "proc"',
-        'consensus.permits."filesystem/read"',
-        "one of capability_kinds",
-    ),
-    "a denial that permits": (
-        'denies = { "network/deny"',
-        'denies = { "network/connect"',
-        'consensus.denies."network/connect"',
-        "no permission too",
-    ),
-    "a formula of another kind": (
-        "consensus/set-f@1",
-        "skills/early-bonus@1",
-        "consensus.components.capabilities_agreement.formula",
-        "of the kind axis",
-    ),
-    "a component without a weight": (
-        "policy_agreement = 0.05 ",
-        "# ",
-        "emission.factors.consensus.policy_agreement",
-        "",
-    ),
-    "another number of submissions": (
+COMPONENT = "components.capabilities_agreement"
+MISTAKES = [
+    ('"within", lines = 5', '"within"', "finding_lines.lines", "a number, which the mode"),
+    ("lines = 5", "lines = 5, size = 5", "finding_lines.size", "no size in the mode"),
+    ("quorum = { share = 0.6", "quorum = { share = 0", "quorum.share", "more than 0"),
+    ("findings = 0.5 ", "findings = 0.4 ", "alignment", "sum to exactly 1"),
+    ('"fs_read", "fs_write"', '"fs_write"', 'permits."filesystem/read"', "one of capability_kinds"),
+    ('"network/deny"', '"network/connect"', 'denies."network/connect"', "no permission too"),
+    ("consensus/set-f@1", "skills/early-bonus@1", f"{COMPONENT}.formula", "of the kind axis"),
+    ("policy_agreement = {", "# {", "components.policy_agreement", "missing"),
+    ("policy_agreement = {", "tone_agreement = {", "components.tone_agreement", "of the consensus"),
+    ('voters = "others"', 'voters = "nobody"', "voters", '"group" or "others"'),
+    ("policy_agreement = 0.05 ", "# ", ".emission.factors.consensus.policy_agreement", ""),
+    (
         "minimum_submissions = 3",
         "minimum_submissions = 4",
-        "groups.consensus.minimum_submissions",
+        ".groups.consensus.minimum_submissions",
         "which [consensus] has as minimum_valid",
     ),
-    "a component that is missing": (
-        "policy_agreement = { formula",
-        "# policy_agreement = { formula",
-        "consensus.components.policy_agreement",
-        "missing",
-    ),
-    "a component that nobody knows": (
-        "policy_agreement = { formula",
-        "tone_agreement = { formula",
-        "consensus.components.tone_agreement",
-        "a component of the consensus",
-    ),
-    "a word that nobody knows": (
-        'voters = "others"',
-        'voters = "nobody"',
-        "consensus.voters",
-        '"group" or "others"',
-    ),
-}
+]
+"""A text and another, the path below the section (or, with a point, of all), and what is told."""
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, name: str) -> None:
-    old, new, path, expected = MISTAKES[name]
+@pytest.mark.parametrize(("old", "new", "path", "expected"), MISTAKES)
+def test_a_mistake_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, path: str, expected: str
+) -> None:
     assert old in TEXT
     with pytest.raises(RuleSetError) as caught:
         read_text(TEXT.replace(old, new), tmp_path / "rules.toml", installed())
     found = {problem.path: problem for problem in caught.value.problems}
-    assert path in found
-    assert expected in found[path].evidence["expected"]
-    assert found[path].line > 0
+    problem = found[path[1:] if path.startswith(".") else f"consensus.{path}"]
+    assert expected in problem.evidence["expected"]
+    assert problem.line > 0
 
 
 def loaded(tmp_path: Path, old: str, new: str) -> tallystick.Scorer:
