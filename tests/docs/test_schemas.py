@@ -156,6 +156,8 @@ def _declared(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
         ("receipt-1", {"rule_set_digest": "sha256:b8fb"}),
         ("receipt-1", {"format": 2}),
         ("receipt-1", {"counts": {"records": 1}}),
+        ("receipt-1", {"snapshots": {"01": f"sha256:{'1' * 64}"}}),
+        ("receipt-1", {"snapshots": {"0": "sha256:1"}}),
     ],
 )
 def test_a_schema_refuses_what_no_run_writes(

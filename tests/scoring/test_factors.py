@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import copy
-import csv
-import json
 import pickle
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from governance.prove.sample import SCHEMA, essay
 
@@ -131,28 +128,6 @@ def test_a_row_has_the_factors_that_its_type_names_else_those_of_the_rule_set(
     late = scorer.score(missed(5)).to_dict()
     assert list(late) == list(row)
     assert {late[name] for name in columns} <= {None}
-
-
-@pytest.mark.parametrize("named", [None, (ZEAL, "luck")])
-def test_every_format_has_the_same_columns(tmp_path: Path, named: tuple[str, ...] | None) -> None:
-    scorer, source = scorer_of(tmp_path, named), tmp_path / "records.jsonl"
-    made = [*map(answered, (1, 5, 2)), missed(9)]
-    source.write_text("".join(f"{json.dumps(each)}\n" for each in made), encoding="utf-8")
-    expected = [scorer.score(each, line=n).to_dict() for n, each in enumerate(made, 1)]
-    jsonl, table, sheet = (tmp_path / f"out.{name}" for name in ("jsonl", "parquet", "csv"))
-    for output in (jsonl, table, sheet):
-        scorer.score_file(source, output)
-    rows = [json.loads(line) for line in jsonl.read_text("utf-8").splitlines()]
-    assert rows == expected
-    assert [list(row) for row in rows] == [list(scorer.layout.fields)] * len(rows)
-    assert pq.read_schema(table).names == list(scorer.layout.fields)
-    with sheet.open(encoding="utf-8", newline="") as file:
-        cells = list(csv.DictReader(file))
-    for factor_name in scorer.layout.factors:
-        column = [row[factor_name] for row in expected]
-        values = pq.read_table(table).column(factor_name).to_pylist()
-        assert [None if v is None else f"{v:f}" for v in values] == column
-        assert [cell[factor_name] or None for cell in cells] == column
 
 
 def test_a_factor_is_an_attribute_of_a_result(tmp_path: Path) -> None:

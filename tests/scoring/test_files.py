@@ -128,22 +128,6 @@ def test_a_file_scores_as_its_records_one_by_one(
     assert rejects.split("\n")[:-1] == bad
 
 
-def test_a_missed_deadline_is_a_row_without_values(scorers: Scorers, tmp_path: Path) -> None:
-    output, receipt = scored(scorers["skills@1.0.0"], tmp_path, "out.jsonl")
-    records = content("skills@1.0.0")
-    rows = rows_of_jsonl(output)
-    missed = [
-        r
-        for r in rows
-        if not {"submission", "checks"} <= json.loads(records[r["record"] - 1]).keys()
-    ]
-    assert len(missed) == receipt.counts.missed > 0
-    for row in missed:
-        assert row["axes"] == {}
-        assert {row[name] for name in (*layout().decimals, "tier")} == {None}
-    assert all(row["quality"] is not None for row in rows if row not in missed)
-
-
 @pytest.mark.parametrize("name", READERS)
 def test_the_receipt_has_the_digests_of_the_files(
     scorers: Scorers, tmp_path: Path, name: str
