@@ -88,14 +88,13 @@ def history_effect(  # noqa: PLR0913  # as above
         InputError: as `weight_effect`.
         StateError: as `weight_effect`.
     """
-    candidates = [_candidate(rules) for rules in (old, new)]
     reader = reader_of(
         path_of(history, "a file or a folder of records or facts"),
-        candidates,
+        map(_candidate, (old, new)),
         None if groups is None else path_of(groups, "a file of groups"),
     )
-    outcome = outcome_of(reader, candidates)
-    found = replays(reader, candidates, outcome, InProcess(), follows=True, start=state)
+    outcome = outcome_of(reader)
+    found = replays(reader, outcome, InProcess(), follows=True, start=state)
     with closing(found) as replayed:
         before, after = replayed
     weights = compare_weights(outcome.miners, before.weights, after.weights, bootstrap)

@@ -174,7 +174,7 @@ def counted(number: int, workers: int, inputs: Inputs, told: Told) -> Found:
     """Facts under many candidates."""
     some = candidates(number)
     executor = Local(workers) if workers > 1 else None
-    found = outcome_of(reader_of(inputs.facts, some), some, progress=told, executor=executor)
+    found = outcome_of(reader_of(inputs.facts, some), progress=told, executor=executor)
     given = found.candidates[0].types.values()
     nano = sum(each.emission.total() for each in given)
     return number * inputs.rows, nano / 1e9

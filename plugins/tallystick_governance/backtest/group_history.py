@@ -74,18 +74,17 @@ class GroupHistory:
         # workers may have another working directory
         return self.path.absolute(), self.digest
 
-    def variant(self, rules: BoundRules) -> int:
-        """Return the position of the consensus of a candidate among the different ones."""
-        own = _consensus(rules)
-        return next(n for n, rules in enumerate(self.distinct) if _consensus(rules) == own)
+    def numbered(self, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+        """Return some candidates, each with the position of its consensus among the different."""
+        distinct = [*map(_consensus, self.distinct)]
+        return tuple(
+            attrs.evolve(candidate, variant=distinct.index(_consensus(candidate.rules)))
+            for candidate in candidates
+        )
 
-    def numbered(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return some candidates, each with the position of its consensus."""
-        return [attrs.evolve(each, variant=self.variant(each.rules)) for each in candidates]
-
-    def groups_of(self, rules: BoundRules) -> RoundGroups | None:
+    def groups_of(self, candidate: Candidate) -> RoundGroups | None:
         """Return the groups as a candidate computes them; None where it has no consensus."""
-        return self._variants[self.variant(rules)]
+        return self._variants[candidate.variant]
 
     @cached_property
     def _variants(self) -> list[RoundGroups | None]:

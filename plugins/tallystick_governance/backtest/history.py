@@ -43,7 +43,7 @@ from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.isolation import isolated
-from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
+from tallystick.scoring.facts.results import wanted_by
 from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, tracks_thresholds
@@ -76,86 +76,50 @@ _PLANS = 1 << 8
 
 
 @attrs.frozen(eq=False, slots=False)
-class FactsWanted:
-    """The facts that some candidates need of a history.
-
-    Attributes:
-        catalogs: what is installed.
-        wanted: by skill type, the digests of the facts.
-        groups: by skill type, the field that says the group of a miner, where a candidate asks.
-        consensus: the groups that give records their consensus; None where they keep their own.
-    """
-
-    catalogs: Mapping[str, FactCatalog]
-    wanted: Mapping[str, Collection[str]]
-    groups: Mapping[str, str] = attrs.field(factory=dict)
-    consensus: GroupHistory | None = None
-
-    def batch(self, chunk: Chunk) -> FactBatch:
-        """Return the facts of one chunk.
-
-        Raises:
-            InputError: it cannot be read, its facts are of other definitions, or a line of the
-                groups is none.
-        """
-        if self.consensus is not None:
-            return self.consensus.batch(chunk, self._extractor)
-        if isinstance(chunk, FactsChunk):
-            return chunk.facts(self.catalogs, self.wanted)
-        return self._extractor.facts(chunk.items(), chunk.first)
-
-    @cached_property
-    def _extractor(self) -> Extractor:
-        selections = (
-            attrs.evolve(catalog.only(self.wanted.get(name, ())), group=self.groups.get(name))
-            for name, catalog in self.catalogs.items()
-        )
-        return Extractor(selections)
-
-
-def wanted_by(
-    candidates: Sequence[Candidate], consensus: GroupHistory | None = None
-) -> FactsWanted:
-    """Return the facts that some candidates read.
-
-    Args:
-        candidates: the rule sets.
-        consensus: the groups of the records, if any.
-
-    Raises:
-        InputError: two candidates make groups by other fields of the records of one type.
-    """
-    wanted, groups = dict[str, set[str]](), dict[str, str]()
-    for candidate in candidates:
-        for name, facts in wanted_by_rules(candidate.rules).items():
-            wanted.setdefault(name, set()).update(facts)
-        for _, rules in candidate.rules.spans():
-            for name, bound in rules.types.items():
-                if bound.group is not None and groups.setdefault(name, bound.group) != bound.group:
-                    raise InputError(
-                        f"found groups of {name} by {groups[name]} and by {bound.group}, expected "
-                        "candidates that make them by one field: compare them one by one"
-                    )
-    catalogs = catalog_of(candidates[0].rules.registry)
-    return FactsWanted(catalogs, wanted, groups, consensus)
-
-
-@attrs.frozen(eq=False)
 class Reader:
-    """Reads a history, as often as it is asked to.
+    """Reads a history for some candidates, as often as it is asked to.
 
     Attributes:
         path: a file or a folder.
-        facts: what is needed of it.
+        candidates: the rule sets that it is read for, the baseline first.
+        groups: those that give records their consensus; None where they keep their own.
     """
 
     path: Path
-    facts: FactsWanted
+    candidates: tuple[Candidate, ...]
+    groups: GroupHistory | None = None
+    _wanted: Mapping[str, Collection[str]] = attrs.field(init=False)
+    _fields: Mapping[str, str] = attrs.field(init=False)
 
-    @property
-    def groups(self) -> GroupHistory | None:
-        """The groups of its records, if any."""
-        return self.facts.consensus
+    @_wanted.default
+    def _read_facts(self) -> Mapping[str, Collection[str]]:
+        """Return by skill type the digests of the facts that the candidates read."""
+        wanted = dict[str, set[str]]()
+        for candidate in self.candidates:
+            for name, facts in wanted_by(candidate.rules).items():
+                wanted.setdefault(name, set()).update(facts)
+        return wanted
+
+    @_fields.default
+    def _group_fields(self) -> Mapping[str, str]:
+        """Return by skill type the field that says the group of a miner, where there is one.
+
+        Raises:
+            InputError: two candidates make groups by other fields of the records of one type.
+        """
+        fields = dict[str, str]()
+        spans = (rules for candidate in self.candidates for _, rules in candidate.rules.spans())
+        for name, bound in (item for rules in spans for item in rules.types.items()):
+            if bound.group is not None and fields.setdefault(name, bound.group) != bound.group:
+                raise InputError(
+                    f"found groups of {name} by {fields[name]} and by {bound.group}, expected "
+                    "candidates that make them by one field: compare them one by one"
+                )
+        return fields
+
+    def of(self, positions: Iterable[int]) -> Reader:
+        """Return the reader for the candidates at some positions."""
+        return attrs.evolve(self, candidates=tuple(self.candidates[n] for n in positions))
 
     def source(self) -> Source:
         """Return the history as chunks.
@@ -172,11 +136,36 @@ class Reader:
             InputError: a file cannot be read, or its facts are of other definitions.
         """
         # a map lets go of a batch before it asks for the next
-        return map(self.facts.batch, self.source())
+        return map(self.batch, self.source())
+
+    def batch(self, chunk: Chunk) -> FactBatch:
+        """Return the facts of one chunk.
+
+        Raises:
+            InputError: it cannot be read, its facts are of other definitions, or a line of the
+                groups is none.
+        """
+        if self.groups is not None:
+            return self.groups.batch(chunk, self._extractor)
+        if isinstance(chunk, FactsChunk):
+            return chunk.facts(self._catalogs, self._wanted)
+        return self._extractor.facts(chunk.items(), chunk.first)
+
+    @cached_property
+    def _catalogs(self) -> Mapping[str, FactCatalog]:
+        return catalog_of(self.candidates[0].rules.registry)
+
+    @cached_property
+    def _extractor(self) -> Extractor:
+        selections = (
+            attrs.evolve(catalog.only(self._wanted.get(name, ())), group=self._fields.get(name))
+            for name, catalog in self._catalogs.items()
+        )
+        return Extractor(selections)
 
 
-def reader_of(path: Path, candidates: Sequence[Candidate], groups: Path | None = None) -> Reader:
-    """Return the reader of the facts that some candidates need of a history.
+def reader_of(path: Path, candidates: Iterable[Candidate], groups: Path | None = None) -> Reader:
+    """Return the reader of a history for some candidates.
 
     Args:
         path: a file or a folder.
@@ -196,11 +185,52 @@ def reader_of(path: Path, candidates: Sequence[Candidate], groups: Path | None =
             f"{path}: found a pipe or a device, expected a file or a folder, as a history is read "
             "more than once: write it to a file first"
         )
-    consensus = None
-    if groups is not None:
-        consensus = GroupHistory.of(groups, candidates)
-        consensus.check_used()
-    return Reader(path, wanted_by(candidates, consensus))
+    every = tuple(candidates)
+    if groups is None:
+        return Reader(path, every)
+    consensus = GroupHistory.of(groups, every)
+    consensus.check_used()
+    return Reader(path, consensus.numbered(every), consensus)
+
+
+@attrs.frozen
+class ReaderSpec:
+    """A reader as a value that workers can be sent.
+
+    Attributes:
+        path: of the history.
+        scorers: the rule sets, the baseline first.
+        groups: the file of the groups of the history and its digest; None without one.
+    """
+
+    path: Path
+    scorers: tuple[BoundRulesSpec, ...]
+    groups: tuple[Path, str] | None
+
+    @classmethod
+    def of(cls, reader: Reader) -> ReaderSpec:
+        """Return the specification of a reader."""
+        rules = (candidate.rules for candidate in reader.candidates)
+        return cls(
+            # workers may have another working directory
+            reader.path.absolute(),
+            BoundRulesSpec.of_each(rules, __package__),
+            None if reader.groups is None else reader.groups.place,
+        )
+
+    def reader(self, positions: Iterable[int]) -> Reader:
+        """Return the reader for the candidates at some positions.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+            InputError: the groups cannot be read, or are others than before.
+        """
+        candidates = tuple(Candidate.of_spec(self.scorers[position]) for position in positions)
+        if self.groups is None:
+            return Reader(self.path, candidates)
+        check_unchanged(*self.groups)
+        groups = GroupHistory.of(self.groups[0], candidates)
+        return Reader(self.path, groups.numbered(candidates), groups)
 
 
 def check_unchanged(path: Path, digest: str) -> None:
@@ -348,14 +378,13 @@ class Aggregate:
             own = self.tenures.get(hotkey)
             self.tenures[hotkey] = tenure if own is None else own.joined(tenure)
 
-    def outcome(self, reader: Reader, candidates: Sequence[Candidate]) -> Outcome:
+    def outcome(self, reader: Reader) -> Outcome:
         """Return the outcome of a back-test, from the counts of its whole history.
 
         Args:
-            reader: the history.
-            candidates: those that were counted.
+            reader: the history, and the candidates that were counted.
         """
-        groups = reader.groups
+        groups, candidates = reader.groups, reader.candidates
         history = History(
             str(reader.path),
             self.digest,
@@ -412,28 +441,23 @@ class ChunkCounter:
 
     def __init__(  # as of `count`
         self,
-        candidates: Sequence[Candidate],
+        reader: Reader,
         *,
         flips: bool,
         stretches: RoundStretches | None = None,
         tracked: Sequence[TrackedThresholds] | None = None,
-        consensus: GroupHistory | None = None,
     ) -> None:
         """Read nothing yet.
 
         Args:
-            candidates: the baseline first.
+            reader: takes the facts of a chunk.
             flips: whether flips are wanted.
             stretches: of epochs or rounds, whose miners are to be told apart; by default they are
                 not.
             tracked: of each candidate, the thresholds of each epoch; by default the seeds.
-            consensus: the groups of the history, if any.
         """
-        if consensus is not None:
-            candidates = consensus.numbered(candidates)
-        self._candidates, self._flips = candidates, flips
+        self._reader, self._candidates, self._flips = reader, reader.candidates, flips
         self._stretches, self._tracked = stretches, tracked
-        self._facts = wanted_by(candidates, consensus)
         self._plans: dict[Hashable, TypeCandidates] = {}
 
     def __call__(self, chunk: Chunk) -> Counted:
@@ -442,7 +466,7 @@ class ChunkCounter:
         Raises:
             InputError: the chunk cannot be read.
         """
-        batch = self._facts.batch(chunk)
+        batch = self._reader.batch(chunk)
         if self._stretches is not None:
             batch = self._stretches.labelled(batch)
         into, flips = Aggregate(lines=batch.lines), list[FlipRows]()
@@ -513,18 +537,16 @@ class CounterSpec(PortableFunction[Chunk, Counted]):
     """The arguments of a `ChunkCounter` as a value that workers can be sent.
 
     Attributes:
-        scorers: the rule sets, the baseline first.
+        reader: of the history.
         flips: whether flips are wanted.
         stretches: of epochs or rounds, whose miners are to be told apart; None if they are not.
         tracked: of each candidate, the thresholds of each epoch; None for the seeds.
-        groups: the file of the groups of the history and its digest; None without one.
     """
 
-    scorers: tuple[BoundRulesSpec, ...]
+    reader: ReaderSpec
     flips: bool
     stretches: RoundStretches | None = None
     tracked: tuple[TrackedThresholds, ...] | None = None
-    groups: tuple[Path, str] | None = None
 
     def make(self) -> ChunkCounter:
         """Bind the rule sets.
@@ -532,33 +554,14 @@ class CounterSpec(PortableFunction[Chunk, Counted]):
         Raises:
             EngineError: the worker is not like the process that began it.
         """
-        candidates = [Candidate.of_spec(spec) for spec in self.scorers]
+        reader = self.reader.reader(range(len(self.reader.scorers)))
         return ChunkCounter(
-            candidates,
-            flips=self.flips,
-            stretches=self.stretches,
-            tracked=self.tracked,
-            consensus=groups_at(self.groups, candidates),
+            reader, flips=self.flips, stretches=self.stretches, tracked=self.tracked
         )
 
 
-def groups_at(
-    place: tuple[Path, str] | None, candidates: Sequence[Candidate]
-) -> GroupHistory | None:
-    """Return the groups of a file whose digest is known; None without one.
-
-    Raises:
-        InputError: the file cannot be read, or is another one than before.
-    """
-    if place is None:
-        return None
-    check_unchanged(*place)
-    return GroupHistory.of(place[0], candidates)
-
-
-def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
+def count(  # noqa: PLR0913  # a history, and who takes what
     reader: Reader,
-    candidates: Sequence[Candidate],
     executor: Executor,
     *,
     on_flips: OnFlips | None = None,
@@ -569,8 +572,7 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
     """Count a history under all candidates.
 
     Args:
-        reader: the history.
-        candidates: the baseline first.
+        reader: the history, and the candidates.
         executor: who counts.
         on_flips: takes the flips.
         stretches: of epochs or rounds, whose miners are to be told apart; by default they are not.
@@ -582,21 +584,13 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
         EngineError: the workers cannot be used.
     """
     # the types of the baseline, in their order
-    whole = Aggregate({name: {} for name in candidates[0].rules.types})
-    flips, consensus, source = on_flips is not None, reader.groups, reader.source()
+    whole = Aggregate({name: {} for name in reader.candidates[0].rules.types})
+    flips, source = on_flips is not None, reader.source()
     if executor.is_elsewhere:
-        there = CounterSpec(
-            BoundRulesSpec.of_each((candidate.rules for candidate in candidates), __package__),
-            flips,
-            stretches,
-            tracked,
-            None if consensus is None else consensus.place,
-        )
+        there = CounterSpec(ReaderSpec.of(reader), flips, stretches, tracked)
         counted = executor.map(there, source.places())
     else:
-        here = ChunkCounter(
-            candidates, flips=flips, stretches=stretches, tracked=tracked, consensus=consensus
-        )
+        here = ChunkCounter(reader, flips=flips, stretches=stretches, tracked=tracked)
         counted = executor.map(here, source)
     # workers end with the block, whatever ends it
     with closing(counted) as counts:

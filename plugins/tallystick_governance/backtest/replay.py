@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -39,7 +38,7 @@ from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor
-from tallystick.scoring.executors.portable import BoundRulesSpec, PortableFunction
+from tallystick.scoring.executors.portable import PortableFunction
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import accepted_by
@@ -51,9 +50,8 @@ from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.group_history import GroupFlags, GroupHistory, own_facts, under
 from tallystick_governance.backtest.history import (
     Reader,
+    ReaderSpec,
     check_unchanged,
-    groups_at,
-    wanted_by,
 )
 from tallystick_governance.backtest.miner_calendar import Calendar, coded
 from tallystick_governance.backtest.outcome import (
@@ -125,7 +123,7 @@ class _EpochReplay:
     def __init__(  # noqa: PLR0913  # what a replay begins with
         self,
         position: int,
-        rules: BoundRules,
+        candidate: Candidate,
         calendar: Calendar,
         *,
         follows: bool,
@@ -136,15 +134,15 @@ class _EpochReplay:
 
         Args:
             position: of the candidate.
-            rules: of the candidate, and those that it adopts.
+            candidate: the rules, and those that it adopts.
             calendar: of the history.
             follows: whether thresholds and reputations follow from epoch to epoch.
             start: the state as the first epoch begins; by default that of a new network.
             groups: of the history, if any.
         """
-        own = None if groups is None else groups.groups_of(rules)
+        own = None if groups is None else groups.groups_of(candidate)
         self.groups = None if own is None else GroupFlags(own)
-        self.variant = 0 if groups is None else groups.variant(rules)
+        self.variant, rules = candidate.variant, candidate.rules
         self.position, self.calendar, self.follows = position, calendar, follows
         self.epochs = list[EpochState]()
         self.all_rules = rules
@@ -464,9 +462,8 @@ class Replayed:
     epochs: tuple[EpochState, ...] = ()
 
 
-def replays(  # noqa: PLR0913  # what replays are made of
+def replays(
     reader: Reader,
-    candidates: Sequence[Candidate],
     outcome: Outcome,
     executor: Executor,
     *,
@@ -476,8 +473,7 @@ def replays(  # noqa: PLR0913  # what replays are made of
     """Replay the epochs of a history under each candidate, in their order.
 
     Args:
-        reader: the history.
-        candidates: the rule sets.
+        reader: the history, and the candidates.
         outcome: what the history comes to without epochs.
         executor: who replays.
         follows: whether thresholds and reputations follow from epoch to epoch.
@@ -491,26 +487,19 @@ def replays(  # noqa: PLR0913  # what replays are made of
     starts = (
         None
         if start is None
-        else tuple(start.under(candidate.rules, calendar.first) for candidate in candidates)
+        else tuple(start.under(candidate.rules, calendar.first) for candidate in reader.candidates)
     )
     replay = Replay(calendar, follows, starts)
 
     def here(positions: Sequence[int]) -> list[Replayed]:
-        return replay.of(reader, {position: candidates[position] for position in positions})
+        return replay.of(reader.of(positions), positions)
 
     function: Callable[[Sequence[int]], list[Replayed]] = here
     if executor.is_elsewhere:
-        function = ReplaySpec(
-            BoundRulesSpec.of_each((candidate.rules for candidate in candidates), __package__),
-            # workers may have another working directory
-            reader.path.absolute(),
-            outcome.history.digest,
-            replay,
-            None if reader.groups is None else reader.groups.place,
-        )
+        function = ReplaySpec(ReaderSpec.of(reader), outcome.history.digest, replay)
     # states wait in memory for the end of a replay
     together = 1 if executor.is_elsewhere or follows else _TOGETHER
-    many = range(len(candidates))
+    many = range(len(reader.candidates))
     tasks = (many[begin : begin + together] for begin in many[::together])
     with closing(executor.map(function, tasks)) as replayed:
         for of_task in replayed:
@@ -532,8 +521,12 @@ class Replay:
     follows: bool
     starts: tuple[State, ...] | None = attrs.field(default=None, repr=False)
 
-    def of(self, reader: Reader, candidates: Mapping[int, Candidate]) -> list[Replayed]:
-        """Return the replay of each of some candidates, which are given by their positions.
+    def of(self, reader: Reader, positions: Sequence[int]) -> list[Replayed]:
+        """Return the replay of each candidate.
+
+        Args:
+            reader: the history, and the candidates.
+            positions: those of the candidates among all.
 
         Raises:
             InputError: the history cannot be read.
@@ -541,13 +534,13 @@ class Replay:
         runs = [
             _EpochReplay(
                 position,
-                candidate.rules,
+                candidate,
                 self.calendar,
                 follows=self.follows,
                 start=None if self.starts is None else self.starts[position],
                 groups=reader.groups,
             )
-            for position, candidate in candidates.items()
+            for position, candidate in zip(positions, reader.candidates, strict=True)
         ]
         for epoch, parts in _by_epoch(reader, self.calendar):
             for run in runs:
@@ -562,18 +555,14 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
     """The replays of a history as a value that workers can be sent.
 
     Attributes:
-        scorers: the rule sets.
-        path: of the history.
+        reader: of the history.
         digest: of the history, by which another one of that name is known.
         replay: of the history.
-        groups: the file of the groups of the history and its digest; None without one.
     """
 
-    scorers: tuple[BoundRulesSpec, ...]
-    path: Path
+    reader: ReaderSpec
     digest: str
     replay: Replay
-    groups: tuple[Path, str] | None = None
 
     def make(self) -> Callable[[Sequence[int]], list[Replayed]]:
         """Return the function, which binds a candidate when it is its turn."""
@@ -586,11 +575,9 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
             EngineError: the worker is not like the process that began it.
             InputError: the history cannot be read, or is another one than before.
         """
-        candidates = {place: Candidate.of_spec(self.scorers[place]) for place in positions}
-        every = [*candidates.values()]
-        check_unchanged(self.path, self.digest)
-        facts = wanted_by(every, groups_at(self.groups, every))
-        return self.replay.of(Reader(self.path, facts), candidates)
+        reader = self.reader.reader(positions)
+        check_unchanged(reader.path, self.digest)
+        return self.replay.of(reader, positions)
 
 
 def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:

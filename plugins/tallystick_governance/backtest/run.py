@@ -113,7 +113,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         candidates,
         None if groups is None else path_of(groups, "a file of groups"),
     )
-    run = _Run(reader, candidates, executor or InProcess(), progress, start)
+    run = _Run(reader, executor or InProcess(), progress, start)
     with building(output, [candidate.name for candidate in candidates]) as build:
         outcome = run.outcome(build.flips, build.epoch if with_state else None)
         weights = dict[int, WeightComparison]()
@@ -171,9 +171,8 @@ def _incentives(
     return incentives(paid.miners, before, after, network)
 
 
-def outcome_of(  # noqa: PLR0913  # as above
+def outcome_of(
     reader: Reader,
-    candidates: Sequence[Candidate],
     *,
     on_flips: OnFlips | None = None,
     on_epoch: OnEpoch | None = None,
@@ -183,8 +182,7 @@ def outcome_of(  # noqa: PLR0913  # as above
     """Score a history under each candidate, and write nothing.
 
     Args:
-        reader: the history.
-        candidates: the baseline first.
+        reader: the history, and the candidates.
         on_flips: takes the flips.
         on_epoch: takes the states; with it the epochs are replayed, and all of the outcome is by
             the thresholds that the replays lead to.
@@ -195,7 +193,7 @@ def outcome_of(  # noqa: PLR0913  # as above
         InputError: as `backtest`.
         StateError: as `backtest`.
     """
-    run = _Run(reader, candidates, executor or InProcess(), progress)
+    run = _Run(reader, executor or InProcess(), progress)
     return run.outcome(on_flips, on_epoch)
 
 
@@ -204,27 +202,23 @@ class _Run:
     """A history under some candidates.
 
     Attributes:
-        reader: the history.
-        candidates: the baseline first.
+        reader: the history, and the candidates.
         executor: who counts and replays.
         progress: takes the number of lines so far.
         start: what the network is as the first epoch begins; None for a new one.
     """
 
     reader: Reader
-    candidates: Sequence[Candidate]
     executor: Executor
     progress: Progress | None = None
     start: Start | None = None
 
     def outcome(self, on_flips: OnFlips | None, on_epoch: OnEpoch | None) -> Outcome:
         """Return the outcome; where something takes the states, by a replay of the epochs."""
-        reader, candidates = self.reader, self.candidates
+        reader, candidates = self.reader, self.reader.candidates
         # with a replay, flips are by the thresholds of the second count
         first_flips = on_flips if on_epoch is None else None
-        aggregate = count(
-            reader, candidates, self.executor, on_flips=first_flips, progress=self.progress
-        )
+        aggregate = count(reader, self.executor, on_flips=first_flips, progress=self.progress)
         if reader.groups is not None:
             reader.groups.check_joined()
         self._log_defects(aggregate.defects)
@@ -235,14 +229,13 @@ class _Run:
                 f"{reader.path}: found {names}, expected records of {' or '.join(types)}, the "
                 f"skill types of {candidates[0].name}"
             )
-        outcome = aggregate.outcome(reader, candidates)
+        outcome = aggregate.outcome(reader)
         if on_epoch is None:
             return outcome
         outcome = self._replayed(outcome, on_epoch)
         self._check_unchanged(outcome)
         aggregate = count(
             reader,
-            candidates,
             self.executor,
             on_flips=on_flips,
             tracked=_tracked(outcome.candidates),
@@ -255,11 +248,10 @@ class _Run:
 
     def _replayed(self, outcome: Outcome, on_epoch: OnEpoch) -> Outcome:
         """Add the states of the candidates; the records on which replays fail are rejected."""
-        _check_epochs(self.candidates)
+        _check_epochs(self.reader.candidates)
         failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
         found = replays(
             self.reader,
-            self.candidates,
             outcome,
             self.executor,
             follows=True,
@@ -267,7 +259,7 @@ class _Run:
         )
         with closing(found) as every:
             for rules, candidate, replay in zip(
-                self.candidates, outcome.candidates, every, strict=True
+                self.reader.candidates, outcome.candidates, every, strict=True
             ):
                 state, epochs = replay.state, replay.epochs
                 assert state is not None  # noqa: S101  # it follows
@@ -306,7 +298,7 @@ class _Run:
             yield from known
             return
         self._check_unchanged(outcome)
-        found = replays(self.reader, self.candidates, outcome, self.executor, follows=False)
+        found = replays(self.reader, outcome, self.executor, follows=False)
         with closing(found) as replayed:
             for replay in replayed:
                 yield replay.weights
@@ -331,8 +323,7 @@ class _Run:
             flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=stretches.count)
 
         aggregate = count(
-            self.reader,
-            [self.candidates[position] for position in positions],
+            self.reader.of(positions),
             self.executor,
             on_flips=add_flips,
             stretches=stretches,

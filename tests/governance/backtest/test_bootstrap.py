@@ -209,7 +209,7 @@ def test_the_stretches_sum_to_the_whole_history(
     history: Path, candidates: tuple[Candidate, ...]
 ) -> None:
     reader = reader_of(history, candidates)
-    whole: Outcome = outcome_of(reader, candidates)
+    whole: Outcome = outcome_of(reader)
     period = whole.history.period
     assert period is not None
     stretches = RoundStretches.of(period.keys, len(whole.miners))
@@ -219,7 +219,7 @@ def test_the_stretches_sum_to_the_whole_history(
     def add(rows: FlipRows) -> None:
         flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=stretches.count)
 
-    counts = count(reader, candidates, InProcess(), on_flips=add, stretches=stretches)
+    counts = count(reader, InProcess(), on_flips=add, stretches=stretches)
     hotkeys = [miner.hotkey for miner in whole.miners]
     for place, candidate in enumerate(whole.candidates):
         amounts = stretches.amounts(counts, place, "emission", hotkeys)

@@ -104,7 +104,7 @@ def counted(
             row = {name: values[place] for name, values in columns.items()}
             flips[rows.candidate][line] = row | {"skill_type": rows.skill_type}
 
-    return outcome_of(reader_of(history, candidates), candidates, on_flips=keep), flips
+    return outcome_of(reader_of(history, candidates), on_flips=keep), flips
 
 
 def nano(value: Any) -> int | None:  # noqa: ANN401  # a decimal or none

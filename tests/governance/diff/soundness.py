@@ -327,7 +327,7 @@ def results(rules: Scorer, history: Path, seed: int) -> dict[Result, object]:
     if "epochs" in sections:
         candidate = Candidate(Identity("it", rules.rule_set.reference, rules.digest), rules)
         epochs: list[EpochState] = []
-        outcome = outcome_of(reader_of(history, [candidate]), [candidate], on_epoch=epochs.append)
+        outcome = outcome_of(reader_of(history, [candidate]), on_epoch=epochs.append)
         state = outcome.baseline.state
         assert state is not None
         found["thresholds"] = [epoch.thresholds for epoch in epochs]
