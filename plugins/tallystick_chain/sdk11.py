@@ -42,8 +42,7 @@ def connect(network: str, key: str | Signer, **options: Any) -> SdkChain:  # noq
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
         key: what signs as the validator's hotkey; or its address, which only reads.
-        options: of the SDK's `Subtensor`, as `tallystick_chain.sdk10.connect`; ``substrate`` is
-            another way to reach a chain, by the SDK's protocol `Substrate`.
+        options: of the SDK's `Subtensor`, as `tallystick_chain.sdk10.connect`.
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.

@@ -205,90 +205,6 @@ def keys(question: Any) -> Any:  # noqa: ANN401
     }
 
 
-def simulated(_question: Any) -> Any:  # noqa: ANN401
-    """The simulated chain below the SDK's own client: where reads differ, and each receipt."""
-    import attrs
-    from substrate import SimulatedSubstrate, open_seals
-
-    from tallystick_chain.sdk11 import connect
-    from tallystick_chain.simulated.model import Hyperparameters
-    from tallystick_chain.simulated.simulation import SimulatedChain
-
-    open_seals()
-    world = SimulatedChain(seed=1)
-    substrate = SimulatedSubstrate(world)
-    ours, plain, other, beginner = (chain_of_seed(connect, substrate, seed) for seed in range(1, 5))
-    rules = Hyperparameters(
-        tempo=10, rate_limit_blocks=5, min_allowed=1, version_key=KEY, commit_reveal=False
-    )
-    world.create_subnet(7, rules, mechanisms=2)
-    world.create_subnet(8, attrs.evolve(rules, commit_reveal=True), mechanisms=2)
-    for netuid in (7, 8):
-        for number, chain in enumerate((ours, plain, other)):
-            stake = 2**53 + 1 + number
-            world.register(netuid, chain.hotkey(), stake_rao=stake, permit=chain is not plain)
-    world.advance(6)
-    row = ((0, 3), (1, 65_535), (2, 40_000))
-
-    def submit(chain: Any, netuid: int = 7, pairs: Any = row, key: int = KEY) -> str:  # noqa: ANN401
-        return repr(chain.submit_row(netuid, 1, pairs, key, WRITE_S))
-
-    def differences(block: int) -> list[str]:
-        """The reads by which the SDK and the simulated chain part at a block."""
-        view = world.as_hotkey(ours.hotkey())
-        reads: dict[str, Callable[[Any], Any]] = {
-            "hash": lambda chain: chain.block_hash(block),
-            "time": lambda chain: chain.block_time(block),
-            "neurons": lambda chain: chain.neurons(7, block),
-            "commitments": lambda chain: chain.commitments(7, block),
-        }
-        for netuid in (7, 8):
-            reads |= {
-                f"subnet {netuid}": lambda chain, netuid=netuid: chain.subnet(netuid, 1, block),
-                f"update {netuid}": lambda chain, netuid=netuid: [
-                    chain.last_update(netuid, 1, uid, block) for uid in range(3)
-                ],
-                f"rows {netuid}": lambda chain, netuid=netuid: [
-                    chain.row(netuid, 1, uid, block) for uid in range(3)
-                ],
-                f"pending {netuid}": lambda chain, netuid=netuid: [
-                    (each.epoch, each.block, each.reveal_round)
-                    for each in chain.pending(netuid, 1, ours.hotkey(), block)
-                ],
-            }
-        return [name for name, ask in reads.items() if ask(ours) != ask(view)]
-
-    found: dict[str, Any] = {
-        "set": submit(ours),
-        "too soon": submit(ours),
-        "no permit": submit(plain),
-        "no such uid": submit(other, pairs=((0, 1), (99, 65_535))),
-        "key too low": submit(other, key=KEY - 1),
-        "not registered": submit(beginner),
-        "committed": submit(ours, 8),
-        "published": repr(ours.commit(7, b"0x41", WRITE_S)),
-        "not allowed to publish": repr(beginner.commit(7, b"x", WRITE_S)),
-    }
-    found["row"] = repr(ours.row(7, 1, 0, world.best))
-    found["not yet revealed"] = repr(ours.row(8, 1, 0, world.best))
-    world.advance(25)
-    found["revealed"] = repr(ours.row(8, 1, 0, world.best))
-    world.register(7, beginner.hotkey(), uid=0)
-    world.advance(6)
-    found["deregistered"] = submit(ours)
-    found["differences"] = {block: differences(block) for block in range(7, world.best)}
-    found["head"] = [repr(ours.head()), repr(world.as_hotkey(ours.hotkey()).head())]
-    found["calls"] = [name for name, _ in substrate.calls]
-    found["beyond"] = tried(lambda: ours.row(7, 1, 0, world.best + 1))
-    return found
-
-
-def chain_of_seed(connect: Any, substrate: Any, seed: int) -> Any:  # noqa: ANN401
-    from tallystick_chain.hotkey import Hotkey
-
-    return connect("local", Hotkey.of_seed(bytes([seed]) * 32), substrate=substrate)
-
-
 def tokens(question: Any) -> Any:  # noqa: ANN401
     """The pallets of the recorded runtime, one of which would begin a call."""
     from node import node_of
@@ -297,7 +213,7 @@ def tokens(question: Any) -> Any:  # noqa: ANN401
     return [pallet.index for pallet in codec.metadata_ir().pallets]
 
 
-CASES = {each.__name__: each for each in (read, late, rows, fates, keys, simulated, tokens)}
+CASES = {each.__name__: each for each in (read, late, rows, fates, keys, tokens)}
 
 if __name__ == "__main__":
     main()

@@ -134,6 +134,41 @@ def test_columns_of_other_lengths_are_an_error() -> None:
         neurons_of({**graph, "total_stake": [1, 2]})
 
 
+class Choosing:
+    """A node with one subnet, of a runtime that lets it choose its consensus, or does not."""
+
+    def __init__(self, mode: object) -> None:
+        self.mode = mode
+
+    def values(self, items: list[tuple[Any, ...]], _block: int) -> list[object]:
+        if items[0][0] != "SubnetEpochConsensus":
+            return [1 for _ in items]
+        if isinstance(self.mode, Exception):
+            raise self.mode
+        return [self.mode]
+
+    def call(self, *_: object) -> int:
+        return 410
+
+
+@pytest.mark.parametrize(
+    ("mode", "consensus"),
+    [
+        ("Yuma", "yuma"),
+        ({"Null": ()}, "null"),
+        (1, "null"),
+        ("Lottery", "unknown"),
+        (None, "unknown"),
+        (ValueError("SubnetEpochConsensus not found in registry"), "unknown"),
+    ],
+)
+def test_the_consensus_is_that_of_the_subnet_where_its_runtime_has_a_choice(
+    mode: object, consensus: str
+) -> None:
+    chain = SdkChain("stub", US, lambda: Choosing(mode))  # type: ignore[arg-type,return-value]  # it has what is asked
+    assert chain.subnet(7, 0, 98).consensus == consensus
+
+
 def test_an_address_alone_signs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     install_ten(monkeypatch, lambda: Subtensor(Substrate()))
     watcher = sdk10.connect("stub", US.address)

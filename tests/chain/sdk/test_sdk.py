@@ -274,42 +274,6 @@ def test_the_sdk_verifies_our_statements_and_we_open_its_wallets(
         assert public.verifies(message, bytes.fromhex(wallet["signature"]))
 
 
-@pytest.mark.parametrize("release", [OLDEST, NEWEST])
-def test_the_sdk_reads_and_writes_the_simulated_chain_as_it_is(
-    release: str, tmp_path: Path
-) -> None:
-    """The adapter and the SDK's own checks, on a chain that refuses as a real one does."""
-    found = answers("simulated", release, tmp_path)
-    differences = found.pop("differences")
-    assert len(differences) > 30
-    assert {block: names for block, names in differences.items() if names} == {}
-    sdk, chain = found.pop("head")
-    assert sdk == chain
-    assert found.pop("calls") == [
-        *["set_mechanism_weights"] * 6,
-        "commit_timelocked_mechanism_weights",
-        *["set_commitment"] * 2,
-        "set_mechanism_weights",
-    ]
-    row = repr(((0, 3), (1, 65_535), (2, 40_000)))
-    assert (found.pop("row"), found.pop("not yet revealed")) == (row, "()")
-    assert found.pop("revealed") == row
-    assert found.pop("beyond").startswith("no-block: ")
-    receipts = {name: read_receipt(text) for name, text in found.items()}
-    assert {name: (receipt.kind, receipt.code) for name, receipt in receipts.items()} == {
-        "set": ("included", None),
-        "committed": ("committed", None),
-        "published": ("included", None),
-        "too soon": ("refused", Refusal.TOO_SOON),
-        "no permit": ("refused", Refusal.NO_PERMIT),
-        "no such uid": ("refused", Refusal.UNKNOWN_UID),
-        "key too low": ("refused", Refusal.VERSION_KEY),
-        "not registered": ("refused", Refusal.NOT_REGISTERED),
-        "not allowed to publish": ("refused", Refusal.NOT_REGISTERED),
-        "deregistered": ("refused", Refusal.NOT_REGISTERED),
-    }
-
-
 def test_no_call_of_the_recorded_runtime_begins_as_a_statement_does(tmp_path: Path) -> None:
     indices = answers("tokens", OLDEST, tmp_path, golden=str(sdk_environment.golden()))
     assert 0 in indices
