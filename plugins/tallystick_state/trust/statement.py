@@ -80,7 +80,7 @@ class Statement:
         Args:
             predicate_type: the kind, such as `ADOPTION`.
             subject: what it is about.
-            members: of the predicate, as ``docs/trust.md`` lists them.
+            members: of the predicate, as ``docs/canonical.md`` lists them.
         """
         return cls(predicate_type, {"format": 1, **members}, subject)
 
