@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 from conformance.memos import skill_type, subject_of, thin
-from docs.manual.page import Page
 from examples import fast_rows
 
-import tallystick
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
-from tallystick.plugins.entries import GROUP
-from tallystick.plugins.registry import Registry, installed, registry
 from tallystick.scoring import explanation, value
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.value import Value
@@ -39,55 +33,8 @@ def every(subject: Subject) -> list[Diagnostic]:
     return [*backend_equivalence.check(subject), *batches.check(subject), *opaque.check(subject)]
 
 
-def shipped(name: str, *versions: str, only: str | None = None) -> Subject:
-    """A shipped plugin with some of its rule sets, perhaps for one skill type alone."""
-    known = installed()
-    loaded = {f"{name}@{version}": tallystick.load(f"{name}@{version}") for version in versions}
-    if only is not None:
-        loaded = {
-            reference: attrs.evolve(each, types={only: each.types[only]})
-            for reference, each in loaded.items()
-        }
-    return Subject(known.plugins[name], known, Path(), loaded)
-
-
 def test_a_good_plugin_has_no_finding(subject: Subject) -> None:
     assert every(subject) == []
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["skills", "workflow"])
-def test_the_shipped_plugins_have_no_finding(name: str) -> None:
-    assert every(shipped(name, "1.0.0", "1.1.0")) == []
-
-
-def manual_plugin(folder: Path) -> Registry:
-    """The plugin that the page for authors writes, file by file."""
-    for block in Page.of("docs/tutorial.md").blocks():
-        if block.title is not None and block.title.startswith("acme_translation/"):
-            path = folder / block.title
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, encoding="utf-8")
-    return registry(
-        [
-            *entry_points(group=GROUP),
-            EntryPoint("acme-translation", "acme_translation.plugin", GROUP),
-        ]
-    )
-
-
-@pytest.mark.nightly
-def test_the_plugin_of_the_manual_has_no_finding(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    known = manual_plugin(tmp_path)
-    try:
-        rules = tmp_path / "acme_translation" / "rules" / "acme-translation" / "1.0.0.toml"
-        scorers = {"translation@1.0.0": tallystick.load(str(rules), registry=known)}
-        found = Subject(known.plugins["acme-translation"], known, tmp_path, scorers)
-        assert every(found) == []
-    finally:
-        for name in [name for name in sys.modules if name.startswith("acme_translation")]:
-            del sys.modules[name]
 
 
 def _above(times: int, read: Callable[..., Any]) -> Callable[..., Any]:

@@ -69,14 +69,6 @@ def test_an_arm_is_told_where_the_parameters_rule_it_out_and_not_what_nothing_re
     assert arms(with_axis(steps, first=first, second=second), steps) == expected
 
 
-@pytest.mark.parametrize("reference", ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"])
-def test_every_arm_of_the_shipped_rule_sets_is_reached_and_every_fact_matters(
-    reference: str,
-) -> None:
-    for code in ("arm-never-reached", "fact-without-effect", "axis-counted-twice"):
-        assert found_by(shipped(reference), code) == []
-
-
 def test_a_fact_that_no_parameter_brings_back_is_not_told() -> None:
     registry = registry_with(unneeded)
     assert found_by(with_axis(unneeded, slope="0.5"), "fact-without-effect", registry) == []

@@ -191,21 +191,6 @@ def test_what_holds_on_every_grid_is_not_refuted_of_random_formulas(tmp_path: Pa
                 assert values[0] > values[1]
 
 
-def test_the_same_question_finds_the_same_records(tmp_path: Path) -> None:
-    def once() -> list[Answer]:
-        return broken(
-            tmp_path,
-            DIRECTION,
-            style="modest",
-            parameters="most = 0.75",
-            directions=(more_is_better(style),),
-        )
-
-    first, second = once(), once()
-    assert first
-    assert first == second
-
-
 def test_a_counterexample_is_near_an_example() -> None:
     scorer = tallystick.load("workflow@1.0.0")
     subject = subject_of(scorer, "workflow")

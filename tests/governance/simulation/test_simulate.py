@@ -47,17 +47,6 @@ def test_a_change_is_told_beside_the_rules_in_force() -> None:
 
 
 @pytest.mark.nightly
-def test_the_same_seed_gives_the_same_bytes() -> None:
-    simulate("--against", "workflow@1.0.0", output="one")
-    simulate("--against", "workflow@1.0.0", output="two")
-    one, two = (json.loads(Path(name, "summary.json").read_bytes()) for name in ("one", "two"))
-    assert one.pop("command").removesuffix("one") == two.pop("command").removesuffix("two")
-    assert one == two
-    tables = (Path(name, "responses.parquet").read_bytes() for name in ("one", "two"))
-    assert len({*tables}) == 1
-
-
-@pytest.mark.nightly
 def test_workers_give_the_same_bytes() -> None:
     alone = simulate("--json").out
     assert json.loads(simulate("--json", "--workers", "2").out) == json.loads(alone)
