@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cli.command import run
 from examples import fast_rows
-from state.subnet import Record, event, missed, record
+from state.subnet import Record, begun, event, hotkeys, missed, record
 
 from tallystick_state.audit.states_audit import Verdict, audit_states
 from tallystick_state.ledger import Ledger
@@ -16,9 +16,7 @@ PYTHON = "executable_python"
 def state(folder: Path, name: str, *lines: Record, epochs: int = 0, rules: str = "1.1.0") -> Path:
     """A state of two miners with some closed epochs and lines in the open one."""
     where = folder / f"{name}.db"
-    with Ledger.create(where, f"skills@{rules}") as ledger:
-        for uid in range(2):
-            ledger.register(f"hk-{uid}", uid, [PYTHON])
+    with begun(where, f"skills@{rules}", hotkeys(2)) as ledger:
         for _ in range(epochs):
             ledger.close_epoch()
         if lines:

@@ -10,8 +10,6 @@ from random import Random
 from typing import Any
 
 import attrs
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from cli.command import run
 from examples import fast_rows
@@ -266,25 +264,6 @@ def test_floats_pass_a_tolerance_and_are_never_called_equal(audit: Audit, rows: 
     assert exact.verdict == "within-tolerance"
     less, _ = audit.rows(rough, tolerance=passed.largest - ONE_NANO / 10**9)
     assert less.verdict == "differs"
-
-
-def test_a_double_of_parquet_is_its_binary_value(
-    audit: Audit, originals: dict[str, Path], rows: list[Json]
-) -> None:
-    table = pq.read_table(originals["parquet"])
-    place = table.schema.get_field_index("quality")
-    values = [None if row["quality"] is None else float(row["quality"]) for row in rows]
-    out = audit.folder / "doubles.parquet"
-    pq.write_table(table.set_column(place, "quality", pa.array(values, pa.float64())), out)
-    found, told = audit.of(out, tolerance=ONE_NANO)
-    given = {row["record"]: row["quality"] for row in rows if row["quality"] is not None}
-    wrong = {
-        number: abs(Fraction(float(text)) - Fraction(text))
-        for number, text in given.items()
-        if Fraction(float(text)) != Fraction(text)
-    }
-    assert {each.record: each.distance for each in told} == wrong
-    assert (found.verdict, found.within_tolerance) == ("within-tolerance", len(wrong))
 
 
 MAPPING = """

@@ -337,15 +337,3 @@ def test_weights_of_other_attributes_are_told_and_nobody_is_wrong(
     where = verdict.kind, verdict.step, verdict.wrong
     assert where == ("membership", "weights", "undecided")
     assert "--round" in verdict.reason
-
-
-def test_another_registration_is_named(tmp_path: Path) -> None:
-    for side in ("a", "b"):
-        with Ledger.create(str(tmp_path / f"{side}.db"), "skills@1.1.0") as ledger:
-            ledger.register("hk-0", 0, ["executable_python"])
-            if side == "b":
-                ledger.register("hk-1", 1, ["executable_python"])
-            ledger.close_epoch()
-    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db")
-    assert (verdict.kind, verdict.epoch, verdict.wrong) == ("membership", 0, "undecided")
-    assert "the miner hk-1 is another, or on one side alone (a: null; b: {" in verdict.reason

@@ -102,14 +102,9 @@ def test_closing_a_round_says_scores_and_duplicates(subnet: Subnet) -> None:
     ("at", "expected"),
     [
         (None, 2),  # the latest recorded round, at 20:00 of the first day
-        ("2026-01-01T23:59:59Z", 2),
         ("2026-01-02T00:00:00Z", 1),  # round 0 is 24 hours ago to the second
-        ("2026-01-02", 1),
         ("2026-01-02T00:30:00+01:00", 2),
-        ("2026-01-02T19:59:59.999999", 1),
-        ("2026-01-02T20:00:00Z", 0),
         ("2026-01-01T19:59:59Z", 1),  # round 1 is still to come
-        ("2025-12-31T23:59:59Z", 0),
     ],
 )
 def test_the_last_24_hours(subnet: Subnet, at: str | None, expected: int) -> None:
@@ -117,17 +112,6 @@ def test_the_last_24_hours(subnet: Subnet, at: str | None, expected: int) -> Non
     subnet.do("round", "close", lines, "--at", "2026-01-01T21:00:00+01:00")
     more = ("--at", at) if at else ()
     assert subnet.do("state", "show", "hk-1", *more, "--json").json()["rounds_24h"] == expected
-
-
-def test_rounds_without_times_all_count(tmp_path: Path) -> None:
-    subnet = Subnet(tmp_path / "s.db", tmp_path)
-    subnet.do("state", "init", "--rules", "skills@1.0.0")
-    subnet.do("miner", "register", "hk-1", "--uid", "1", "--types", PYTHON)
-    lines = [record(f"t{n}", round=n // 2) for n in range(6)]
-    subnet.do("round", "close", subnet.lines(*lines))
-    for more in ((), ("--at", "2026-01-01")):
-        shown = subnet.do("state", "show", "hk-1", *more, "--json").json()
-        assert shown["rounds_24h"] == 3
 
 
 def test_scoring_with_a_state(subnet: Subnet) -> None:

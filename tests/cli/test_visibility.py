@@ -81,19 +81,3 @@ def test_a_leaderboard_is_shown_to_all_where_it_is_public(
     else:
         assert found.status == 2
         assert "makes nothing public, expected leaderboards" in found.err
-
-
-@pytest.mark.parametrize("rules", ["skills@1.0.0", "workflow@1.2.0"])
-def test_the_operator_always_sees_epoch_and_reputation(tmp_path: Path, rules: str) -> None:
-    subnet = Subnet(tmp_path / "s.db", tmp_path)
-    subnet.do("state", "init", "--rules", rules)
-    name = PYTHON if rules.startswith("skills") else "workflow"
-    subnet.do("miner", "register", "hk-1", "--uid", "1", "--types", name)
-    found = subnet.do("state", "show", "hk-1", "--json").json()
-    assert found["epoch"] == 0
-    expected = {PYTHON: "0.500000000"} if rules.startswith("skills") else {}
-    assert found["reputation"] == expected
-    # a rule set that does not say what a miner sees hides nothing of itself
-    own = subnet.do("state", "show", "--as", "hk-1", "--json").json()
-    assert own == {key: found[key] for key in own}
-    assert own.keys() >= {"reputation", "rank", "rounds_24h"}

@@ -11,6 +11,7 @@ from vectors.builders import base
 
 from tallystick.numbers.nano import from_decimal
 from tallystick.rules.model import RuleSet
+from tallystick_state.ledger import Ledger
 from tallystick_state.rules import StateRules
 
 Record = dict[str, Any]
@@ -79,3 +80,22 @@ def in_nano(values: Mapping[str, Decimal]) -> dict[str, int]:
 def under(rules: StateRules, rule_set: RuleSet) -> StateRules:
     """The rules of a state that follows another rule set with the same formulas."""
     return attrs.evolve(rules, loaded=attrs.evolve(rules.loaded, rule_set=rule_set))
+
+
+def hotkeys(count: int) -> list[str]:
+    """Hotkeys of so many miners, from `hk-0` on."""
+    return [f"hk-{number}" for number in range(count)]
+
+
+def begun(
+    place: str | Path,
+    rules: str | Path | Sequence[str],
+    miners: Sequence[str] = ("hk-1",),
+    types: Sequence[str] = ("executable_python",),
+    **options: Any,  # noqa: ANN401  # of `Ledger.create`
+) -> Ledger:
+    """A new state whose miners hold the slots from 0 on."""
+    ledger = Ledger.create(place, rules, **options)
+    for uid, hotkey in enumerate(miners):
+        ledger.register(hotkey, uid, types)
+    return ledger

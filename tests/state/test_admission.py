@@ -8,7 +8,7 @@ import attrs
 import pytest
 from examples import fast_rows
 from state.chronicle import digest_of
-from state.subnet import Record, event, record, written
+from state.subnet import Record, begun, event, record, written
 
 from tallystick.errors import RefusedError
 from tallystick_state.ingest import CODES
@@ -44,8 +44,7 @@ class Subnet:
 @pytest.fixture
 def subnet(tmp_path: Path) -> Iterator[Subnet]:
     """Two miners; round 0 is recorded."""
-    with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(str(tmp_path / "state.db"), "skills@1.0.0") as ledger:
         ledger.register("hk-2", 2, [PYTHON])
         lines = [record("t1"), record("t2", "hk-2"), event("e1", "rerun_fail", "t1")]
         ledger.close_round(written(tmp_path / "r.jsonl", lines))

@@ -11,7 +11,7 @@ import attrs
 import pytest
 from rules.documents import with_section
 from state.chronicle import digest_of
-from state.subnet import Record, event, missed, record, under
+from state.subnet import Record, begun, event, hotkeys, missed, record, under
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
 
@@ -34,8 +34,7 @@ OLD, NEW, NEWEST = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.create(str(tmp_path / "state.db"), OLD) as found:
-        found.register("hk-1", 1, [PYTHON])
+    with begun(str(tmp_path / "state.db"), OLD) as found:
         yield found
 
 
@@ -180,8 +179,7 @@ def late(number: int, name: str, epoch: int, **values: Any) -> Record:  # noqa: 
 def test_an_event_that_the_rules_no_longer_have_is_left_out_late_and_refused_new(
     tmp_path: Path,
 ) -> None:
-    with Ledger.create(str(tmp_path / "state.db"), NEW) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(str(tmp_path / "state.db"), NEW) as ledger:
         ledger.adopt(OLD, 1, major=True)
         ledger.close_epoch()
         found = ledger.import_events([late(1, "parse_failure", 0), late(2, "rerun_fail", 1)])
@@ -218,21 +216,11 @@ def test_a_missed_deadline_is_recorded_whatever_the_rules_make_of_it(
     verify(ledger)
 
 
-def test_an_event_that_no_rules_ever_had_is_none_of_the_business_of_an_adoption(
-    ledger: Ledger,
-) -> None:
-    ledger.adopt(NEW, 1)
-    ledger.close_epoch()
-    found = ledger.import_events([late(1, "parse_failure", 0), late(2, "parse_failure", 1)])
-    assert (found.events, dict(found.left_out)) == (2, {})
-
-
 def test_a_type_that_is_gone_is_not_declared_or_scored_and_resumes_when_it_returns(
     tmp_path: Path,
 ) -> None:
     fewer = variant(tmp_path, NEW, "1.1.1", without_type(RAG))
-    with Ledger.create(str(tmp_path / "state.db"), NEW) as ledger:
-        ledger.register("hk-1", 1, [PYTHON, RAG])
+    with begun(str(tmp_path / "state.db"), NEW, types=[PYTHON, RAG]) as ledger:
         ledger.import_events([late(1, "rerun_fail", 0, skill_type=RAG)])
         ledger.adopt(fewer, 1, major=True)
         ledger.adopt(NEW, 2)
@@ -267,8 +255,7 @@ def reputation(ledger: Ledger, skill_type: str) -> int:
 
 def test_a_group_is_selected_by_the_rules_of_its_epoch(tmp_path: Path) -> None:
     stricter = variant(tmp_path, NEW, "1.1.1", put(0.6, "groups", "minimum_reputation"))
-    with Ledger.create(str(tmp_path / "state.db"), NEW) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(str(tmp_path / "state.db"), NEW) as ledger:
         ledger.adopt(stricter, 1)
         ledger.close_epoch()
         assert ledger.select_group(PYTHON, 1, "seed", 0).primaries == ("hk-1",)
@@ -281,8 +268,7 @@ def test_a_group_is_selected_by_the_rules_of_its_epoch(tmp_path: Path) -> None:
 def test_a_first_quorum_counts_the_flags_of_the_log(
     tmp_path: Path, validators: list[str], ejected: bool
 ) -> None:
-    with Ledger.create(str(tmp_path / "state.db"), NEW) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(str(tmp_path / "state.db"), NEW) as ledger:
         ledger.import_events([late(9, "collusion_flag", 0, validator="val-9")])
         ledger.clear("hk-1")
         flags = enumerate(validators)
@@ -298,8 +284,7 @@ def test_a_first_quorum_counts_the_flags_of_the_log(
 
 def test_rules_without_epochs_take_no_record_of_rules_to_come(tmp_path: Path) -> None:
     name, newer = "workflow@1.0.0", "workflow@1.1.0"
-    with Ledger.create(str(tmp_path / "state.db"), name) as ledger:
-        ledger.register("hk-1", 1, ["workflow"])
+    with begun(str(tmp_path / "state.db"), name, types=["workflow"]) as ledger:
         ledger.import_events([workflow(0, 5), workflow(3, 4)])
         for epoch in (3, 5):
             told = 'claim of "val-1" that names the epoch 5.*choose one after 5'
@@ -327,9 +312,7 @@ def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> No
     """In one of two epochs the cap is a half, in the other there is none to speak of."""
     half = put(0.5, "allocation", "steps", 2, "share")
     capped = variant(tmp_path, "workflow@1.0.0", "1.0.1", half)
-    with Ledger.create(str(tmp_path / "state.db"), "workflow@1.0.0") as ledger:
-        for uid in range(3):
-            ledger.register(f"hk-{uid}", uid, ["workflow"])
+    with begun(str(tmp_path / "state.db"), "workflow@1.0.0", hotkeys(3), ["workflow"]) as ledger:
         ledger.adopt(capped, 1)
         ledger.close_round([task(0, f"hk-{uid}", uid / 2) for uid in range(3)])
         before = weights(ledger)
@@ -376,8 +359,7 @@ def test_the_clock_stands_from_rules_without_epochs_on() -> None:
 
 def test_a_round_goes_by_the_first_epoch_that_its_records_name(where: str) -> None:
     """Whichever came first: once with the record of epoch 0 first, once with that of epoch 1."""
-    with Ledger.create(where, OLD) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(where, OLD) as ledger:
         ledger.adopt(NEW, 1)
         ledger.close_epoch()
         for number, epochs in {1: (0, 1), 2: (1, 0)}.items():
@@ -390,8 +372,7 @@ def test_a_round_goes_by_the_first_epoch_that_its_records_name(where: str) -> No
 
 def test_a_round_that_is_closed_later_tells_the_epoch_that_it_goes_by(where: str) -> None:
     """The file names epoch 1; what was imported before names epoch 0."""
-    with Ledger.create(where, OLD) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(where, OLD) as ledger:
         ledger.close_epoch()
         ledger.import_events([record("t0", round=1, epoch=0)])
         ledger.import_events([record("t2", round=2, epoch=1)])
@@ -405,8 +386,7 @@ def test_a_round_that_is_closed_later_tells_the_epoch_that_it_goes_by(where: str
 
 def test_a_round_of_which_nothing_is_recorded_has_the_epoch_of_its_file(where: str) -> None:
     """Both say something else of one task, so that both wait."""
-    with Ledger.create(where, OLD) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(where, OLD) as ledger:
         ledger.close_epoch()
         lines = [record("t", round=1, epoch=1, consensus=each) for each in (0.5, 1.0)]
         (closed,), found = ledger.close_round(lines)

@@ -6,7 +6,6 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from rules.documents import with_section
 from state.subnet import TYPES, under
@@ -176,15 +175,3 @@ states = st.builds(
     st.tuples(nanos, nanos),
 )
 names = st.sampled_from(SKILLS)
-
-
-@given(states, names)
-def test_adopting_the_same_rules_only_clamps_and_applies_floors(found: State, name: str) -> None:
-    rules = rules_of(name)
-    once = adopt(found, rules, rules)
-    assert adopt(once, rules, rules) == once
-    for skill_type, nano in found.miners["hk-1"].reputation.items():
-        after = once.miners["hk-1"].reputation[skill_type]
-        assert after == min(max(nano, from_text("0.050000000")), from_text("1.000000000"))
-    for skill_type, thresholds in found.thresholds.items():
-        assert once.thresholds[skill_type]["novel"] >= thresholds["novel"]

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from scoring import parcels
 from scoring.parcels import EPOCHS, TEXT, parcel
+from state import subnet
 from state.chronicle import digest_of
 from state.resealed import reseal
-from state.subnet import Record, written
+from state.subnet import Record, hotkeys, written
 
 from tallystick.errors import DamagedError, InputError, StateError
 from tallystick.numbers.nano import NANO
@@ -59,10 +60,7 @@ def name(number: int) -> str:
 
 
 def begun(place: object, rules: tuple[Path, Scorer]) -> Ledger:
-    ledger = Ledger.create(str(place), rules[0], registry=rules[1].registry)
-    for uid in range(MINERS):
-        ledger.register(name(uid), uid, ["parcel"])
-    return ledger
+    return subnet.begun(place, rules[0], hotkeys(MINERS), ["parcel"], registry=rules[1].registry)
 
 
 def again(place: object, rules: tuple[Path, Scorer]) -> Ledger:

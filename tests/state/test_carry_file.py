@@ -351,14 +351,6 @@ def test_flags_are_carried_so_that_who_is_ejected_stays_out(
         assert verify(ledger).entries
 
 
-def test_a_number_with_a_point_is_refused_and_told_once(tmp_path: Path) -> None:
-    path = tmp_path / "carry.json"
-    path.write_text('{"format": 1.0, "miners": {}}', encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        Ledger.create(tmp_path / "s.db", SKILLS, carry=path)
-    assert str(caught.value) == f"{path}: found the number 1.0, expected whole ones"
-
-
 @pytest.mark.nightly
 def test_more_miners_than_slots_are_refused_with_the_limit(tmp_path: Path) -> None:
     miners = {f"hk-{number}": {"types": [PYTHON]} for number in range(65537)}

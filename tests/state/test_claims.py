@@ -13,6 +13,7 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from state import subnet
 from state.chronicle import digest_of
 from state.subnet import Record, event, record, written
 
@@ -224,10 +225,7 @@ def test_neither_does_it_after_a_replay_of_what_came_in_any_order(
 
 def begun(folder: Path, name: str = "skills@1.2.0", **named: object) -> Ledger:
     """A state with two miners."""
-    ledger = Ledger.create(str(folder / "state.db"), name, **named)  # type: ignore[arg-type]
-    for uid, hotkey in enumerate(("hk-1", "hk-2")):
-        ledger.register(hotkey, uid, [PYTHON])
-    return ledger
+    return subnet.begun(folder / "state.db", name, ("hk-1", "hk-2"), **named)
 
 
 def reasons(ledger: Ledger, **chosen: object) -> list[str | None]:

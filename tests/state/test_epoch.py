@@ -159,14 +159,6 @@ def test_a_mean_without_its_update_changes_nothing(rules: StateRules) -> None:
     assert after_one(alone, [said("collusion_flag")]) == "0.800000000"
 
 
-@pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
-def test_a_rule_set_without_epochs_counts_them(all_rules: dict[str, StateRules], name: str) -> None:
-    rules = all_rules[name]
-    state = State(EPOCH, {"a": MinerEntry("a", 0, ("workflow",), {})}, {})
-    event = StateEvent("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality="1.000000000")
-    assert close_epoch(state, [event], rules, {}) == attrs.evolve(state, epoch=EPOCH + 1)
-
-
 def test_a_rule_set_without_reputation_still_tracks_its_thresholds(rules: StateRules) -> None:
     without = under(rules, with_section(rules.rule_set, REPUTATION, None))
     state = State(EPOCH, {"a": MinerEntry("a", 0, TYPES, {})}, rules.seeds)

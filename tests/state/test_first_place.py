@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from state import subnet
 from state.chronicle import digest_of
-from state.subnet import written
 
 import tallystick
 from tallystick.errors import StateError
@@ -53,10 +53,7 @@ def records(number: int, epoch: int, rewards: Rewards) -> list[dict[str, Any]]:
 
 
 def begun(place: Path) -> Ledger:
-    ledger = Ledger.create(place, RULES)
-    for uid, key in enumerate("abc"):
-        ledger.register(key, uid, ["reward"])
-    return ledger
+    return subnet.begun(place, RULES, "abc", ["reward"])
 
 
 def columns_of(holder: str, value: str, reign: int) -> dict[str, dict[str, int]]:
@@ -104,17 +101,6 @@ def test_a_place_is_settled_as_an_epoch_closes_and_outlives_a_restart(tmp_path: 
     import_state(tmp_path / "s.jsonl", tmp_path / "copy.db")
     with Ledger.open(tmp_path / "copy.db") as copy:
         assert (digest_of(copy), carried(copy)) == (whole, columns_of(*HOLDERS[-1]))
-
-
-def test_a_late_record_takes_no_place_of_then(tmp_path: Path) -> None:
-    with begun(tmp_path / "s.db") as ledger:
-        fed(ledger, [0, 1])
-        late = [record | {"task_id": "late"} for record in records(1, 0, {"c": 0.9})]
-        ledger.import_events(written(tmp_path / "late.jsonl", late))
-        assert weights(ledger)["c"] == NANO // 2
-        ledger.close_epoch()
-        assert carried(ledger) == columns_of("c", "0.9", 0)
-        assert verify(ledger).snapshots == 3
 
 
 def test_a_state_begins_with_a_holder(tmp_path: Path) -> None:

@@ -140,14 +140,6 @@ def test_the_events_are_what_scoring_each_record_gives(
     assert found != whole(path, scorer)
 
 
-def test_a_rule_set_without_reputation_and_emission_has_no_consensus() -> None:
-    scorer = tallystick.load("workflow@1.0.0")
-    row = generated(Random(1), "workflow") | {"consensus": 0.9, "events": ["rerun_pass"]}
-    found = state_event(scorer, row)
-    assert (found.events, found.emission) == (("rerun_pass",), None)
-    assert found.quality == text(scorer.score(row).quality)
-
-
 # ---------------------------------------------------------------------------------- the digest
 
 
@@ -211,15 +203,6 @@ def test_one_record_has_one_digest_however_it_is_spelled(
     plain = state_event(scorer, row)
     for spelled in spellings(row):
         assert state_event(scorer, spelled) == plain
-
-
-def test_what_is_null_or_empty_is_left_out_of_the_digest(scorer: tallystick.Scorer) -> None:
-    row = example()
-    row["task"].pop("expected_risk", None)
-    row.pop("events", None)
-    same = json.loads(json.dumps(row)) | {"events": []}
-    same["task"]["expected_risk"] = None
-    assert state_event(scorer, same) == state_event(scorer, row)
 
 
 @pytest.mark.parametrize("skill_type", SKILL_TYPES)

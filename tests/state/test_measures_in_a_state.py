@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from oracle.decimals import published
 from scoring import parcels
 from scoring.parcels import EPOCHS, GROUPS, TEXT, expected, missed, parcel
-from state.subnet import Record, written
+from state import subnet
+from state.subnet import Record, hotkeys, written
 
 from tallystick.errors import DamagedError
 from tallystick.scoring.scorer import Scorer
@@ -50,10 +51,7 @@ def records(seed: int = 1, count: int = 24) -> list[Record]:
 
 def begun(where: str, rules: tuple[Path, Scorer]) -> Ledger:
     path, scorer = rules
-    ledger = Ledger.create(where, path, registry=scorer.registry)
-    for uid in range(MINERS):
-        ledger.register(f"hk-{uid}", uid, ["parcel"])
-    return ledger
+    return subnet.begun(where, path, hotkeys(MINERS), ["parcel"], registry=scorer.registry)
 
 
 def events(ledger: Ledger) -> dict[str, StateEvent]:

@@ -11,6 +11,7 @@ import pytest
 from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
 from oracle.weights import Task, averaged, blended, round_mean, weights
+from state import subnet
 from state.subnet import Record, missed, record
 from state.test_workflow_state import task
 
@@ -69,10 +70,7 @@ def history(seed: int, miners: int = MINERS, rounds: int = ROUNDS) -> tuple[Draw
 
 
 def begun(place: object, rules: str = RULES, miners: int = MINERS) -> Ledger:
-    ledger = Ledger.create(str(place), rules)
-    for uid in range(miners):
-        ledger.register(name(uid), uid, [PYTHON])
-    return ledger
+    return subnet.begun(place, rules, [*map(name, range(miners))])
 
 
 def scores_of(ledger: Ledger, events: Iterable[StateEvent]) -> Averages:
@@ -159,21 +157,6 @@ def test_who_was_drawn_once_keeps_a_weight(tmp_path: Path) -> None:
         assert weights_of(copy) == before
 
 
-def test_a_late_record_moves_the_average_of_the_epoch_that_counts_it(tmp_path: Path) -> None:
-    with begun(tmp_path / "state.db", miners=2) as ledger:
-        ledger.import_events([record("t0", name(0))])
-        ledger.close_epoch()
-        first = carry_of(ledger)
-        late = [record("t1", name(0)), record("t2", name(1))]
-        ledger.import_events(late)
-        ledger.close_epoch()
-        averages = {name(0): Fraction(first[name(0)], NANO)}
-        assert carry_of(ledger) == nano(after(ledger, averages, 1))
-        assert {*carry_of(ledger)} == {name(0), name(1)}
-        ledger.close_epoch()
-        assert carry_of(ledger) == nano(after(ledger, averages, 1))
-
-
 def test_who_has_no_slot_drops_out_and_begins_anew(where: str) -> None:
     with begun(where, miners=3) as ledger:
         ledger.close_round([record(f"t{n}", name(n)) for n in range(3)])
@@ -189,17 +172,6 @@ def test_who_has_no_slot_drops_out_and_begins_anew(where: str) -> None:
         ledger.register(name(2), 2, [PYTHON])
         ledger.close_epoch()
         assert name(2) not in carry_of(ledger)
-
-
-def test_a_missed_deadline_counts_as_nothing_and_absence_does_not(where: str) -> None:
-    with begun(where, miners=2) as ledger:
-        ledger.close_round([record(f"t{n}", name(n)) for n in range(2)])
-        ledger.close_epoch()
-        before = carry_of(ledger)
-        ledger.close_round([missed("t3", name(0), round=1, epoch=1)])
-        ledger.close_epoch()
-        assert carry_of(ledger)[name(1)] == before[name(1)]
-        assert carry_of(ledger)[name(0)] == round(before[name(0)] * Fraction(4, 5))
 
 
 # --------------------------------------------------------------------------------------- adoption

@@ -1,7 +1,6 @@
 """Lists of miners and their slots: CSV, JSONL or mappings, taken whole or refused line by line."""
 
 import json
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from tallystick.errors import InputError, RefusedError
 from tallystick_state.answers import Synced
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.transfer import export_state, import_state
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 
@@ -53,24 +51,6 @@ def test_the_same_list_again_writes_nothing(ledger: Ledger) -> None:
     before = entries(ledger)
     assert ledger.sync_miners(reversed(slots)) == Synced((), (), (), (), 256)
     assert entries(ledger) == before == 257
-
-
-def test_who_left_keeps_reputations_and_comes_back_with_them(
-    ledger: Ledger, tmp_path: Path
-) -> None:
-    ledger.sync_miners([slot(1, "a", RAG), slot(2, "b")])
-    ledger.sync_miners([slot(2, "b")])
-    assert held(ledger) == {"b": 2, "a": None}
-    assert ledger.select_group(RAG, 1, "seed").primaries == ()
-    found = ledger.sync_miners([slot(7, "a"), slot(2, "b")])
-    assert found.registered == ("a",)
-    with ledger.queries() as queries:
-        assert queries.profile("a").reputation == dict.fromkeys((PYTHON, RAG), Decimal("0.5"))
-        digest = queries.digest()
-    export_state(ledger, tmp_path / "s.jsonl")
-    import_state(tmp_path / "s.jsonl", tmp_path / "copy.db")
-    with Ledger.open(tmp_path / "copy.db").queries() as queries:
-        assert queries.digest() == digest
 
 
 @pytest.mark.parametrize(

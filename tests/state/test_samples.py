@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 from oracle.decimals import count
 from state.steps import round_steps, window_steps, with_steps
+from state.subnet import begun, hotkeys, under
 from state.subnet import record as line_of
-from state.subnet import under
 from state.weighing import Made, round_scores, tasks_of, weighed, window_score
 
 import tallystick
@@ -20,7 +20,6 @@ from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.steps.collect import Collect
 from tallystick_state.event import StateEvent
-from tallystick_state.ledger import Ledger
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.samples import EventRecords, Pins
 from tallystick_state.store import transaction
@@ -131,9 +130,7 @@ def test_events_of_a_closed_round_are_kept_or_read(
     read = list[str]()
     of_line = StateEvent.from_line
     monkeypatch.setattr(StateEvent, "from_line", lambda line: read.append(line) or of_line(line))
-    with Ledger.create(tmp_path / "subnet.db", PUBLISHED) as ledger:
-        for uid in range(3):
-            ledger.register(f"hk-{uid}", uid, [PYTHON])
+    with begun(tmp_path / "subnet.db", PUBLISHED, hotkeys(3)) as ledger:
         lines = [line_of(f"t{number}", f"hk-{number % 3}") for number in range(9)]
         ((closed,), _) = ledger.close_round(lines)
         assert len(read) == (0 if most >= len(lines) else len(lines))

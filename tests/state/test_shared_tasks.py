@@ -1,7 +1,6 @@
 """Rounds whose tasks several validators recorded: each counts, or since 1.2.0 their mean (E97)."""
 
 import random
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,9 @@ from oracle import reputation as oracle
 from oracle.history import History, RuleSet
 from state.agreement import assert_agrees
 from state.chronicle import VALIDATORS, Epoch, history
-from state.subnet import Record, record
+from state.subnet import Record
 
 from tallystick_state.ledger import Ledger
-
-PYTHON = "executable_python"
 
 
 def recorded_again(epoch: Epoch, rng: random.Random) -> Epoch:
@@ -54,19 +51,3 @@ def test_round_scores_are_those_of_the_oracle(name: str, seed: int, tmp_path: Pa
             assert_agrees(ledger, told, lines)
     shared = [(each["miner"]["hotkey"], each["task_id"]) for each in lines if "miner" in each]
     assert len({*shared}) < len(shared)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"), [("skills@1.1.0", Fraction(3, 4)), ("skills@1.2.0", Fraction(1, 2))]
-)
-def test_whoever_is_recorded_by_three_validators_counts_once(
-    name: str, expected: Fraction, tmp_path: Path
-) -> None:
-    """One task that all three saw done, and one that a single validator saw missed."""
-    with Ledger.create(tmp_path / "state.db", name) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
-        lines = [record("t1", validator=each) for each in VALIDATORS]
-        late = record("t2", validator=VALIDATORS[0], events=["missed_deadline"])
-        (closed,), _ = ledger.close_round([*lines, late])
-        (alone,), _ = ledger.close_round([line | {"round": 1} for line in lines])
-    assert Fraction(closed.scores["hk-1"]) / Fraction(alone.scores["hk-1"]) == expected

@@ -10,8 +10,9 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from state import subnet
 from state.chronicle import digest_of
-from state.subnet import Record, event, record, written
+from state.subnet import Record, event, hotkeys, record, written
 
 from tallystick import Ledger, Reject, Result
 from tallystick.errors import InputError, RefusedError, StateError
@@ -19,7 +20,6 @@ from tallystick_state.answers import ClaimInfo
 from tallystick_state.ingest import Ingested
 
 RULES = Path(__file__).resolve().parents[2] / "rules"
-PYTHON = "executable_python"
 OWN = "val-1"
 MINERS = 4
 
@@ -54,10 +54,7 @@ def spoilt(good: Record, how: str) -> Any:  # noqa: ANN401  # what no record is
 
 
 def begun(where: Path, rules: str = "skills@1.1.0", **options: Any) -> Ledger:  # noqa: ANN401  # of create
-    ledger = Ledger.create(where, rules, **options)
-    for uid in range(MINERS):
-        ledger.register(f"hk-{uid}", uid, [PYTHON])
-    return ledger
+    return subnet.begun(where, rules, hotkeys(MINERS), **options)
 
 
 def outcome(found: Result | Reject) -> tuple[int, str]:

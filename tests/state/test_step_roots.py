@@ -91,21 +91,6 @@ def test_one_changed_record_changes_one_row_and_no_earlier_epoch(tmp_path: Path)
         assert sum(mine != theirs for mine, theirs in pairs) == 1
 
 
-def test_leaves_are_kept_and_say_the_same(tmp_path: Path) -> None:
-    told = history(7, epochs=2)
-    with Ledger.create(str(tmp_path / "state.db"), "skills@1.1.0") as ledger:
-        for epoch in told:
-            feed(ledger, epoch, tmp_path)
-            ledger.close_epoch()
-        with ledger.epoch_log(keep=True) as log:
-            leaves = log.leaves
-        with ledger.epoch_log() as log:
-            assert len(log.transaction.epoch_leaves()) == 2
-            assert log.leaves == leaves
-        with ledger.epoch_log(trust=False) as log:
-            assert log.leaves == leaves
-
-
 def test_a_salt_goes_into_the_leaf_alone(tmp_path: Path) -> None:
     def leaf(name: str, salt: str | None) -> EpochLeaf:
         with Ledger.create(str(tmp_path / name), "skills@1.1.0") as ledger:

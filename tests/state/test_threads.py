@@ -9,21 +9,15 @@ from typing import TypeVar
 
 import pytest
 from state.chronicle import digest_of
-from state.subnet import record
+from state.subnet import begun, hotkeys, record
 
 from tallystick import Ledger, Reject, Weights
 from tallystick.errors import StateError
 from tallystick_state.replay import verify
 
+RULES = "skills@1.1.0"
 MINERS, ROUNDS, RACERS = 4, 6, 3
 Answer = TypeVar("Answer")
-
-
-def begun(where: Path | str) -> Ledger:
-    ledger = Ledger.create(where, "skills@1.1.0")
-    for uid in range(MINERS):
-        ledger.register(f"hk-{uid}", uid, ["executable_python"])
-    return ledger
 
 
 def step_of(number: int) -> list[dict[str, object]]:
@@ -38,7 +32,7 @@ def weights_of(ledger: Ledger) -> Weights:
 
 @pytest.fixture
 def ledger(where: str) -> Ledger:
-    return begun(where)
+    return begun(where, RULES, hotkeys(MINERS))
 
 
 async def _validated(ledger: Ledger) -> list[int]:
@@ -58,7 +52,7 @@ def test_steps_that_are_awaited_at_once_are_those_taken_one_by_one(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     assert asyncio.run(_validated(ledger)) == [8] * ROUNDS
-    with begun(tmp_path / "serial.db") as serial:
+    with begun(tmp_path / "serial.db", RULES, hotkeys(MINERS)) as serial:
         for number in reversed(range(ROUNDS)):
             serial.close_round(step_of(number), number, bad="reject")
         assert digest_of(ledger) == digest_of(serial)
@@ -68,7 +62,7 @@ def test_steps_that_are_awaited_at_once_are_those_taken_one_by_one(
 
 def test_threads_see_the_rules_of_their_own_transaction(tmp_path: Path) -> None:
     """One thread schedules and takes back rules, the others ask and score meanwhile."""
-    with begun(tmp_path / "state.db") as ledger:
+    with begun(tmp_path / "state.db", RULES, hotkeys(MINERS)) as ledger:
         start = Barrier(3)
 
         def changing() -> None:
@@ -137,7 +131,7 @@ def test_of_ledgers_that_race_each_change_is_made_once(
     # who had the state open before follows
     assert ledger.rules.rule_set.reference == "skills@1.2.0"
     verify(ledger)
-    with begun(tmp_path / "alone.db") as alone:
+    with begun(tmp_path / "alone.db", RULES, hotkeys(MINERS)) as alone:
         alone.import_events(records)
         alone.adopt("skills@1.2.0", 1)
         alone.close_epoch(0)

@@ -13,7 +13,7 @@ import pytest
 from cli.command import run
 from examples import fast_rows
 from state.resealed import reseal
-from state.subnet import event, missed, record, written
+from state.subnet import begun, event, missed, record, written
 
 from tallystick.errors import TallystickError
 from tallystick_state.ledger import Ledger
@@ -31,8 +31,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose log has an entry of every kind; its one file holds everything."""
     folder = tmp_path_factory.mktemp("filled")
     path = folder / "state.db"
-    with Ledger.create(str(path), "skills@1.2.0", validator="val-1", hear=["val-2"]) as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
+    with begun(str(path), "skills@1.2.0", validator="val-1", hear=["val-2"]) as ledger:
         late = [event(f"e{n}", "collusion_flag", "never", validator="val-2") for n in range(3)]
         ledger.import_events([record("t1", consensus=0.0), *late])
         lines = [record("t1"), missed("t2"), event("e1", "collusion_flag", "t1")]

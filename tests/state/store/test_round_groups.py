@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cli.command import run
 from examples import fast_rows
+from state import subnet
 from state.chronicle import digest_of
 from state.subnet import Record, record, written
 
@@ -62,10 +63,7 @@ def of_round(number: int, epoch: int = 0, validator: str = "val-1") -> tuple[lis
 
 
 def begun(where: str, rules: str) -> Ledger:
-    ledger = Ledger.create(where, rules)
-    for uid, hotkey in enumerate(HOTKEYS):
-        ledger.register(hotkey, uid, [PYTHON])
-    return ledger
+    return subnet.begun(where, rules, HOTKEYS)
 
 
 def feed(ledger: Ledger, rounds: Iterator[int] | range, epoch: int = 0) -> None:
@@ -164,16 +162,6 @@ def test_the_order_of_rounds_and_the_way_of_a_state_change_nothing(tmp_path: Pat
 
 def flags_of_three() -> list[tuple[str, int, str | None]]:
     return [(hotkey, 4, f"collusion:{PYTHON}:{hotkey}:4") for hotkey in HOTKEYS[:3]]
-
-
-def test_several_validators_have_one_row(tmp_path: Path) -> None:
-    with begun(str(tmp_path / "state.db"), "skills@1.1.0") as ledger:
-        for number in range(5):
-            for validator in ("val-1", "val-2"):
-                records, group = of_round(number, validator=validator)
-                ledger.close_round(records, groups=[group])
-        ledger.close_epoch()
-        assert flags(ledger, 0) == flags_of_three()
 
 
 def mismatched(_: list[Record], group: Record) -> None:

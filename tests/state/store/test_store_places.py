@@ -44,13 +44,6 @@ def test_a_file_is_named_by_a_path_or_a_url(tmp_path: Path, form: str, name: str
     assert contents(Store.open(str(path))) == contents(store)
 
 
-def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    made("s.db")
-    Store.open("sqlite:///s.db")
-    assert (tmp_path / "s.db").is_file()
-
-
 @pytest.mark.nightly
 def test_a_server_is_named_with_or_without_its_driver(database: str) -> None:
     store = made(database, [event(1)])

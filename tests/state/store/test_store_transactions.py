@@ -83,15 +83,6 @@ def test_a_transaction_sees_what_it_wrote_and_others_see_it_once_it_is_done(wher
         assert list(early.events(0)) == [event(1)]
 
 
-def test_reading_cannot_write(where: str) -> None:
-    store = made(where)
-    before = contents(store)
-    refused = pytest.raises(StoreError, match="found a store that can only be read")
-    with refused, store.reading() as transaction:
-        record(transaction, [event(1)])
-    assert contents(store) == before
-
-
 def test_a_second_writer_says_in_the_end_that_the_store_is_locked(
     where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
