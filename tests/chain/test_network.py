@@ -304,15 +304,6 @@ def test_types_are_of_the_hotkey_then_of_the_uid_then_of_all() -> None:
     assert MinerRules().types_of(_neuron(0, "5X", stake=9, permit=True), ["b", "a"]) == ("a", "b")
 
 
-def test_validators_are_heard_by_permit_or_by_name_and_by_stake() -> None:
-    by_permit, by_name = Exchange(1, 2, minimum_stake_rao=10), Exchange(1, 2, hear=("5F",))
-    assert by_permit.is_heard(_neuron(0, "5X", stake=10, permit=True))
-    assert not by_permit.is_heard(_neuron(0, "5X", stake=9, permit=True))
-    assert not by_permit.is_heard(_neuron(0, "5X", stake=10))
-    assert by_name.is_heard(_neuron(0, "5F"))
-    assert not by_name.is_heard(_neuron(0, "5X", stake=10, permit=True))
-
-
 def test_the_command_has_the_digest_and_the_next_blocks(tmp_path: Path) -> None:
     path = tmp_path / "network.toml"
     path.write_text(TEXT, encoding="utf-8")

@@ -169,35 +169,29 @@ def test_a_row_is_not_sent_before_its_block(tmp_path: Path) -> None:
     assert _rows(chain, 1) == [1]
 
 
-def test_a_permit_that_is_lost_before_the_reveal_lets_the_row_vanish(tmp_path: Path) -> None:
-    chain = subnet(commit_reveal=True)
-    process = Process(chain, tmp_path / "journal")
-
-    def lose(chain: SimulatedChain) -> None:
-        if sent(chain):
-            chain.do("set_neuron", NETUID, uid=0, permit=False)
-
-    process.run(FIRST_END, 1, lose)
-    assert _outcomes(process) == [Outcome.VANISHED]
-    assert [entry.kind for entry in chain.log] == ["committed", "vanished"]
-
-
-def test_a_version_key_that_is_raised_before_the_reveal_lets_the_row_vanish(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("change", "values", "action"),
+    [
+        ("set_neuron", {"uid": 0, "permit": False}, ("wait", Refusal.NO_PERMIT)),
+        ("set_hyperparameters", {"version_key": 6}, ("stop", Refusal.VERSION_KEY)),
+    ],
+)
+def test_what_the_chain_asks_at_the_reveal_lets_the_row_vanish(
+    tmp_path: Path, change: str, values: dict[str, int], action: tuple[str, Refusal]
 ) -> None:
     chain = subnet(commit_reveal=True)
     process = Process(chain, tmp_path / "journal")
 
-    def raise_key(chain: SimulatedChain) -> None:
+    def spoil(chain: SimulatedChain) -> None:
         if sent(chain):
-            chain.do("set_hyperparameters", NETUID, version_key=6)
+            chain.do(change, NETUID, **values)
 
-    process.run(FIRST_END, 1, raise_key)
+    process.run(FIRST_END, 1, spoil)
     assert _outcomes(process) == [Outcome.VANISHED]
-    assert process.setter is not None
+    assert [entry.kind for entry in chain.log] == ["committed", "vanished"]
     status = process.advance(weights_of(1))
     assert status is not None
-    assert (status.action.kind, status.action.reason) == ("stop", Refusal.VERSION_KEY)
+    assert (status.action.kind, status.action.reason) == action
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])
@@ -295,23 +289,6 @@ def test_what_the_chain_would_refuse_is_not_sent(tmp_path: Path, change, code: R
     assert not chain.log
     assert process.journal is not None
     assert not process.journal.attempts
-
-
-@pytest.mark.parametrize("commit_reveal", [False, True])
-def test_a_uid_that_is_taken_over_before_the_row_is_sent_is_not_paid(
-    tmp_path: Path, commit_reveal: bool
-) -> None:
-    chain = subnet(commit_reveal=commit_reveal)
-    process = Process(chain, tmp_path / "journal")
-    chain.advance(NETWORK.weights_block(0) - 1 - chain.best)
-    chain.register(NETUID, hotkey_of("stranger"), uid=5)
-    process.run(FIRST_END, 1)
-    (pairs,) = sent(chain)
-    assert [uid for uid, _ in pairs] == [1, 2, 3, 4]
-    # it had the greatest weight: the others are brought to 65535 from their exact ones
-    assert pairs[-1] == (4, 65535)
-    assert pairs[0] == (1, round(65535 * 1000 / 4000))
-    assert _outcomes(process) == [Outcome.SET]
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])
@@ -465,7 +442,3 @@ def test_rows_that_are_revealed_together_are_superseded_by_the_newest(tmp_path: 
     process.run(320, 3)
     assert _rows(process.chain, 3) == [1, 1, 1]
     assert _outcomes(process) == [Outcome.SUPERSEDED, Outcome.SUPERSEDED, Outcome.SET]
-
-
-def test_every_outcome_has_its_meaning() -> None:
-    assert all(outcome.meaning for outcome in Outcome)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import attrs
 import pytest
@@ -68,42 +69,47 @@ def test_the_last_mechanism_is_there_and_the_next_is_not() -> None:
     assert view.last_update(NETUID, 1, 0, chain.best) > view.last_update(NETUID, 0, 0, chain.best)
 
 
-def test_a_row_of_n_entries_is_not_too_long_and_one_more_is() -> None:
-    chain = subnet()
-    n = len(chain.as_hotkey(VALIDATOR).neurons(NETUID, chain.best))
-    row = tuple((uid, 65535) for uid in range(n))
-    long = (*row, (n, 1))
-    assert refusal(submit(chain, long))[2] == "UidsLengthExceedUidsInSubNet"
-    assert submit(chain, row).kind == "included"
+def rows_of(count: int) -> Pairs:
+    return tuple((uid, 65535) for uid in range(count))
 
 
-def test_a_hotkey_that_is_not_registered() -> None:
-    assert refusal(submit(subnet(), hotkey=STRANGER)) == (
-        "refused",
-        Refusal.NOT_REGISTERED,
-        "HotKeyNotRegisteredInSubNet",
-    )
-
-
-def test_the_stake_is_the_threshold_or_more() -> None:
-    chain = subnet(attrs.evolve(OPEN, stake_threshold_rao=51))
-    assert refusal(submit(chain))[1:] == (Refusal.LOW_STAKE, "NotEnoughStakeToSetWeights")
-    chain.do("set_neuron", NETUID, uid=0, stake_rao=51)
-    assert submit(chain).kind == "included"
-
-
-@pytest.mark.parametrize(
-    ("stored_key", "key", "accepted"), [(0, 0, True), (5, 4, False), (5, 5, True), (5, 6, True)]
+OUTCOMES: tuple[tuple[dict[str, int], dict[str, Any], str], ...] = (
+    ({}, {"hotkey": STRANGER}, "HotKeyNotRegisteredInSubNet"),
+    ({"stake_threshold_rao": 51}, {}, "NotEnoughStakeToSetWeights"),
+    ({"stake_threshold_rao": 50}, {}, ""),
+    ({"version_key": 5}, {"key": 4}, "IncorrectWeightVersionKey"),
+    ({"version_key": 5}, {"key": 5}, ""),
+    ({"version_key": 5}, {"key": 6}, ""),
+    ({}, {"hotkey": OTHER}, "NeuronNoValidatorPermit"),
+    ({}, {"hotkey": OTHER, "pairs": ((1, 1), (2, 1))}, "NeuronNoValidatorPermit"),
+    # a self-weight needs neither permit, length nor share
+    ({"min_allowed": 8, "max_weight_u16": 1}, {"hotkey": OTHER, "pairs": ((1, 65535),)}, ""),
+    ({}, {"hotkey": OWNER}, ""),
+    ({}, {"pairs": rows_of(9)}, "UidsLengthExceedUidsInSubNet"),
+    ({}, {"pairs": rows_of(8)}, ""),
+    ({}, {"pairs": ((3, 65535), (3, 65535))}, "DuplicateUids"),
+    ({}, {"pairs": ((8, 65535),)}, "UidVecContainInvalidOne"),
+    ({}, {"pairs": ((7, 65535),)}, ""),
+    ({"min_allowed": 3}, {"pairs": rows_of(2)}, "WeightVecLengthIsLow"),
+    ({"min_allowed": 3}, {"pairs": rows_of(3)}, ""),
+    ({"min_allowed": 8}, {"pairs": rows_of(7)}, "WeightVecLengthIsLow"),
+    # never more than the subnet has
+    ({"min_allowed": 1024}, {"pairs": rows_of(7)}, "WeightVecLengthIsLow"),
+    ({"min_allowed": 1024}, {"pairs": rows_of(8)}, ""),
+    ({"max_weight_u16": 21844}, {"pairs": rows_of(3)}, "MaxWeightExceeded"),
+    ({"max_weight_u16": 21845}, {"pairs": rows_of(3)}, ""),
+    ({"max_weight_u16": 32767}, {"pairs": rows_of(2)}, "MaxWeightExceeded"),
+    ({"max_weight_u16": 32768}, {"pairs": rows_of(2)}, ""),
 )
-def test_the_version_key_is_the_stored_one_or_more(
-    stored_key: int, key: int, accepted: bool
+"""Rules of a subnet, a call, and the chain's name for its refusal."""
+
+
+@pytest.mark.parametrize(("rules", "call", "error"), OUTCOMES)
+def test_a_row_is_refused_by_its_name_at_each_boundary(
+    rules: dict[str, int], call: dict[str, Any], error: str
 ) -> None:
-    receipt = submit(subnet(attrs.evolve(OPEN, version_key=stored_key)), key=key)
-    if accepted:
-        assert receipt.kind == "included"
-    else:
-        expected = (Refusal.VERSION_KEY, "IncorrectWeightVersionKey")
-        assert refusal(receipt)[1:] == expected
+    receipt = submit(subnet(attrs.evolve(OPEN, **rules)), **call)
+    assert (receipt.kind, receipt.chain_error) == ("refused" if error else "included", error)
 
 
 def test_a_row_is_accepted_exactly_as_many_blocks_later_as_the_limit() -> None:
@@ -122,62 +128,6 @@ def test_a_registration_counts_for_the_rate_limit() -> None:
     assert refusal(submit(chain, hotkey=STRANGER))[1] is Refusal.TOO_SOON
     chain.advance()
     assert submit(chain, hotkey=STRANGER).kind == "included"
-
-
-def test_who_has_no_permit_may_weigh_itself_alone_and_the_owner_anybody() -> None:
-    chain = subnet()
-    assert refusal(submit(chain, hotkey=OTHER))[1:] == (
-        Refusal.NO_PERMIT,
-        "NeuronNoValidatorPermit",
-    )
-    assert refusal(submit(chain, ((1, 1), (2, 1)), hotkey=OTHER))[1] is Refusal.NO_PERMIT
-    assert submit(chain, ((1, 65535),), hotkey=OTHER).kind == "included"
-    assert submit(chain, hotkey=OWNER).kind == "included"
-
-
-def test_a_self_weight_needs_neither_length_nor_share() -> None:
-    chain = subnet(attrs.evolve(OPEN, min_allowed=8, max_weight_u16=1))
-    assert submit(chain, ((1, 65535),), hotkey=OTHER).kind == "included"
-
-
-def test_no_uid_stands_twice() -> None:
-    receipt = submit(subnet(), ((3, 65535), (3, 65535)))
-    assert refusal(receipt)[1:] == (Refusal.DUPLICATE_UID, "DuplicateUids")
-
-
-def test_the_last_uid_is_known_and_the_next_is_not() -> None:
-    chain = subnet()
-    assert refusal(submit(chain, ((8, 65535),)))[1:] == (
-        Refusal.UNKNOWN_UID,
-        "UidVecContainInvalidOne",
-    )
-    assert submit(chain, ((7, 65535),)).kind == "included"
-
-
-@pytest.mark.parametrize(("min_allowed", "least"), [(3, 3), (8, 8), (9, 8), (1024, 8)])
-def test_a_row_has_the_fewest_entries_that_are_allowed_but_never_more_than_n(
-    min_allowed: int, least: int
-) -> None:
-    chain = subnet(attrs.evolve(OPEN, min_allowed=min_allowed))
-    row = tuple((uid, 65535) for uid in range(least))
-    assert refusal(submit(chain, row[:-1]))[1:] == (Refusal.TOO_FEW, "WeightVecLengthIsLow")
-    assert submit(chain, row).kind == "included"
-
-
-def test_the_greatest_share_is_the_limit_or_less() -> None:
-    third = ((3, 65535), (4, 65535), (5, 65535))
-    assert submit(subnet(attrs.evolve(OPEN, max_weight_u16=21845)), third).kind == "included"
-    refused = submit(subnet(attrs.evolve(OPEN, max_weight_u16=21844)), third)
-    assert refusal(refused)[1:] == (Refusal.TOO_LARGE, "MaxWeightExceeded")
-
-
-def test_the_share_is_that_of_all_entries() -> None:
-    halves, thirds = ((3, 65535), (4, 65535)), ((3, 65535), (4, 65535), (5, 65535))
-    chain = subnet(attrs.evolve(OPEN, max_weight_u16=32767))
-    assert refusal(submit(chain, halves))[1:] == (Refusal.TOO_LARGE, "MaxWeightExceeded")
-    assert submit(chain, thirds).kind == "included"
-    chain = subnet(attrs.evolve(OPEN, max_weight_u16=32768))
-    assert submit(chain, halves).kind == "included"
 
 
 Change = Callable[[SimulatedChain], object]
