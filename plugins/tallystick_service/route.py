@@ -8,6 +8,7 @@ answered again until one of them changes. One that is a coroutine reads no state
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
+from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -15,10 +16,10 @@ import attrs
 
 from tallystick_service.access import Viewer
 from tallystick_service.answer import CSV, HTML, JSON, Answer
-from tallystick_service.served import SeenState
+from tallystick_service.served import ServedLog
 from tallystick_service.site import Site, Version
+from tallystick_state.epoch_log import EpochLog
 from tallystick_state.queries import StateQueries
-from tallystick_state.stored_state import StoredState
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -80,10 +81,11 @@ class Question:
         assert self._queries is not None  # noqa: S101  # the row says that it reads
         return self._queries
 
-    @property
-    def state(self) -> StoredState:
-        """The state as `queries` see it, for what takes a whole one."""
-        return SeenState(self.site.state, self.queries, self.site.leaves)
+    @cached_property
+    def log(self) -> EpochLog:
+        """The closed epochs as `queries` see them."""
+        queries = self.queries
+        return ServedLog(queries.transaction, queries.in_force, memory=self.site.leaves)
 
     async def versioned(self) -> Question:
         """Return the question of a row that reads no state, with the version of the state of now.

@@ -178,7 +178,7 @@ def closings_of(question: Question) -> tuple[str, ...]:
     """
 
     def compute() -> tuple[str, ...]:
-        with question.state.epoch_log() as log:
-            return (log.in_force.genesis, *(closing.hash for closing in log.closed))
+        log = question.log
+        return (log.in_force.genesis, *(closing.hash for closing in log.closed))
 
     return question.once("closings", compute)

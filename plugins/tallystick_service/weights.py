@@ -72,8 +72,7 @@ def weighed_of(question: Question, number: int) -> tuple[LineWeights, ...]:
     """Return the weights of each line as an epoch closed, with every column."""
 
     def compute() -> tuple[LineWeights, ...]:
-        with question.state.epoch_log() as log:
-            return tuple(log.weighed(number))
+        return tuple(question.log.weighed(number))
 
     # the columns are large, so that those of an epoch that pages do not show are not kept
     is_newest = number == newest_epoch(question)
@@ -84,8 +83,7 @@ def weights_of(question: Question, number: int) -> EpochWeights:
     """Return the weights of a closed epoch."""
 
     def compute() -> EpochWeights:
-        with question.state.epoch_log() as log:
-            slots, pools = log.slots(number), log.in_force.pools.at(number)
+        slots, pools = question.log.slots(number), question.queries.in_force.pools.at(number)
         weighed = {own.rules.line: own.weights for own in weighed_of(question, number)}
         lines = {
             line: Weights.of(weights, slots, {}, "no miner has a weight")

@@ -11,6 +11,7 @@ from tallystick.canonical import PREFIX
 from tallystick.errors import StateError
 from tallystick.json_values import json_value
 from tallystick_state.epoch_log import EpochLog
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, RootedStep, place_of, step_tree
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.checkpoint import Checkpoint, check_name
@@ -30,15 +31,21 @@ def checkpoint(ledger: StoredState, origin: str | None = None) -> Checkpoint:
         TrustError: the origin cannot be the name of a key.
     """
     with ledger.epoch_log(keep=True) as log:
-        return _checkpoint(log, origin or default_origin(ledger))
+        return log_checkpoint(log, origin)
 
 
-def default_origin(ledger: StoredState) -> str:
+def log_checkpoint(log: EpochLog, origin: str | None = None) -> Checkpoint:
+    """Return the checkpoint of closed epochs; arguments and errors as of `checkpoint`."""
+    origin = origin or default_origin(log.in_force)
+    check_name(origin)
+    return Checkpoint(origin, log.tree.size, log.tree.root())
+
+
+def default_origin(in_force: RulesInForce) -> str:
     """Return the name of a state's log: its network, or its genesis, and its validator."""
-    in_force = ledger.in_force
     begun = in_force.genesis.removeprefix(PREFIX)[:_GENESIS_DIGITS]
     network = begun if in_force.root is None else in_force.root.network
-    return f"tallystick/{network}/{quote(ledger.allowed.validator or 'state', safe='')}"
+    return f"tallystick/{network}/{quote(in_force.allowed.validator or 'state', safe='')}"
 
 
 def row_proof(
@@ -62,34 +69,35 @@ def row_proof(
         TrustError: the state is not what the checkpoint says.
     """
     with ledger.epoch_log(keep=True) as log:
-        checkpoint = signed or _checkpoint(log, default_origin(ledger))
-        checkpoint.check_log(log.tree)
-        if epoch >= checkpoint.size:
-            raise StateError(
-                f"found the epoch {epoch}, expected one of the {checkpoint.size} that the "
-                "checkpoint covers"
-            )
-        rows = log.rows(epoch)[step]
-        if rows is None:
-            raise StateError(
-                f"found no {step} in the epoch {epoch}, expected some: the rule set does not ask "
-                "for their digests"
-            )
-        index = _place(rows, step, tuple(key))
-        return Proof(
-            checkpoint=checkpoint,
-            leaf=json_value(log.leaves[epoch]),
-            leaf_path=log.tree.path(epoch, checkpoint.size),
-            step=step,
-            row=json.loads(rows[index]),
-            row_index=index,
-            row_path=step_tree(rows).path(index),
+        return log_proof(log, epoch, step, key, signed or log_checkpoint(log))
+
+
+def log_proof(
+    log: EpochLog, epoch: int, step: RootedStep, key: Sequence[Any], checkpoint: Checkpoint
+) -> Proof:
+    """Return the proof that a row is in closed epochs; arguments and errors as of `row_proof`."""
+    checkpoint.check_log(log.tree)
+    if epoch >= checkpoint.size:
+        raise StateError(
+            f"found the epoch {epoch}, expected one of the {checkpoint.size} that the "
+            "checkpoint covers"
         )
-
-
-def _checkpoint(log: EpochLog, origin: str) -> Checkpoint:
-    check_name(origin)
-    return Checkpoint(origin, log.tree.size, log.tree.root())
+    rows = log.rows(epoch)[step]
+    if rows is None:
+        raise StateError(
+            f"found no {step} in the epoch {epoch}, expected some: the rule set does not ask "
+            "for their digests"
+        )
+    index = _place(rows, step, tuple(key))
+    return Proof(
+        checkpoint=checkpoint,
+        leaf=json_value(log.leaves[epoch]),
+        leaf_path=log.tree.path(epoch, checkpoint.size),
+        step=step,
+        row=json.loads(rows[index]),
+        row_index=index,
+        row_path=step_tree(rows).path(index),
+    )
 
 
 def _place(rows: Sequence[bytes], step: RootedStep, key: Key) -> int:

@@ -20,8 +20,7 @@ from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import board, closings_of, not_shown, sees_board, sees_closed
 from tallystick_service.weights import last_over, weights_of
 from tallystick_state import views
-from tallystick_state.checkpoints import checkpoint, row_proof
-from tallystick_state.epoch_log import EpochLog
+from tallystick_state.checkpoints import log_checkpoint, log_proof
 from tallystick_state.step_roots import RootedStep
 from tallystick_state.trust.checkpoint import Checkpoint
 
@@ -66,10 +65,8 @@ def epoch_view(question: Question, number: int) -> JsonObject:
     if condition("miners", question.viewer) != "always":
         del view["reputation"]
     leaf = None
-    if number < opened:
-        with question.state.epoch_log() as log:
-            if sees_leaf(question, log, number):
-                leaf = json_value(log.leaves[number])
+    if number < opened and sees_leaf(question, number):
+        leaf = json_value(question.log.leaves[number])
     return {**view, "leaf": leaf}
 
 
@@ -80,13 +77,13 @@ def no_epoch(number: int, expected: str) -> RefusedQuestionError:
     )
 
 
-def sees_leaf(question: Question, log: EpochLog, number: int) -> bool:
+def sees_leaf(question: Question, number: int) -> bool:
     """Return whether the asker sees the leaf of an epoch, which has the roots of its steps.
 
     One with a salt is nobody's before the embargo is over: whoever salts does not want what they
     have scored to be guessed from the log.
     """
-    is_open = log.leaves[number].salt is None or number <= last_over(question)
+    is_open = question.log.leaves[number].salt is None or number <= last_over(question)
     return is_open or condition("leaf", question.viewer) == "always"
 
 
@@ -133,7 +130,7 @@ def _checkpoint(question: Question) -> Answer:
 
 def checkpoint_of(question: Question) -> Checkpoint:
     """Return the checkpoint of the closed epochs, signed where the service has a signer."""
-    current = question.once("checkpoint", lambda: checkpoint(question.state))
+    current = question.once("checkpoint", lambda: log_checkpoint(question.log))
     return question.site.signed(current)
 
 
@@ -141,7 +138,7 @@ def _row(question: Question) -> Answer:
     number, step = question.number("epoch") or 0, cast("RootedStep", question.text("step"))
     key = _key(question.text("key"))
     _check_row(question, number, step, key)
-    proof = row_proof(question.state, number, step, key, checkpoint_of(question))
+    proof = log_proof(question.log, number, step, key, checkpoint_of(question))
     return json_answer(json_value(proof))
 
 
@@ -165,9 +162,8 @@ def _check_row(question: Question, number: int, step: str, key: list[Any]) -> No
     queries = question.queries
     if number >= queries.state.epoch:
         raise no_epoch(number, "a closed one")
-    with question.state.epoch_log() as log:
-        if not sees_leaf(question, log, number):
-            check_embargo(question, "weights", number)
+    if not sees_leaf(question, number):
+        check_embargo(question, "weights", number)
     if step == "thresholds" or condition("reputations", question.viewer) == "always":
         return
     hotkey, skill_type = (*map(str, key), "", "")[:2]
@@ -184,8 +180,7 @@ def _check_row(question: Question, number: int, step: str, key: list[Any]) -> No
 
 
 def _log(question: Question) -> Answer:
-    with question.state.epoch_log() as log:
-        return json_answer({"leaves": [leaf.hex() for leaf in log.tree.leaves]})
+    return json_answer({"leaves": [leaf.hex() for leaf in question.log.tree.leaves]})
 
 
 EPOCH = Parameter(
