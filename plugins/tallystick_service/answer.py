@@ -14,38 +14,38 @@ from tallystick.json_values import JsonObject
 JSON, HTML, CSV = "application/json", "text/html; charset=utf-8", "text/csv; charset=utf-8"
 
 
-CODES: Mapping[str, tuple[int, str]] = {
+CODES: Mapping[str, int] = {
     # what no address takes
-    "bad-path": (400, "the path has empty parts, dots, or an encoding that is none"),
-    "other-host": (421, "the request names a host that is not the service's"),
-    "two-lengths": (400, "the request says two lengths of its body"),
-    "large-head": (431, "the headers are larger than 16 KiB"),
-    "too-large": (413, "the body is larger than the address takes"),
-    "slow-request": (408, "the body did not end in time"),
-    "too-many-requests": (429, "one client asks more often than it may"),
-    "other-method": (405, "the address is asked by another method"),
-    "no-such-address": (404, "the service has no such address"),
-    "bad-parameter": (400, "a parameter is unknown, missing, doubled, or of another kind"),
+    "bad-path": 400,
+    "other-host": 421,
+    "two-lengths": 400,
+    "large-head": 431,
+    "too-large": 413,
+    "slow-request": 408,
+    "too-many-requests": 429,
+    "other-method": 405,
+    "no-such-address": 404,
+    "bad-parameter": 400,
     # who asks
-    "bad-proof": (401, "a miner's proof does not hold, is over, or is for another service"),
-    "not-the-operator": (401, "the secret is not the operator's, or comes from another machine"),
-    "not-shown": (403, "the rule set does not show this to the asker"),
-    "embargo": (403, "the weights of the epoch are not public yet"),
+    "bad-proof": 401,
+    "not-the-operator": 401,
+    "not-shown": 403,
+    "embargo": 403,
     # what is not there
-    "no-state": (503, "the state cannot be read"),
-    "not-there": (404, "the state has no such thing"),
-    "no-such-miner": (404, "there is no such miner, or none that the asker sees"),
-    "no-such-type": (404, "the rules have no such skill type"),
-    "no-such-epoch": (404, "the epoch has not begun, or is not closed"),
-    "no-such-rule-set": (404, "the state follows no such rule set, and its plugins ship none"),
-    "internal-error": (500, "the service itself fails, and its log has the reason"),
+    "no-state": 503,
+    "not-there": 404,
+    "no-such-miner": 404,
+    "no-such-type": 404,
+    "no-such-epoch": 404,
+    "no-such-rule-set": 404,
+    "internal-error": 500,
     # a posted record
-    "not-scored": (422, "the rules cannot be loaded or do not score the record"),
-    "busy": (503, "many records wait to be scored"),
-    "too-slow": (422, "scoring the record takes too long"),
-    "too-large-to-score": (422, "scoring the record takes too much memory"),
+    "not-scored": 422,
+    "busy": 503,
+    "too-slow": 422,
+    "too-large-to-score": 422,
 }
-"""Codes of refusals with their status and meaning, beside those of records and states."""
+"""Status of HTTP by code of a refusal; records and states have codes of their own beside."""
 
 
 @attrs.frozen
@@ -97,7 +97,7 @@ class RefusedQuestionError(Exception):
         problems: Sequence[JsonObject] = (),
     ) -> None:
         self.path, self.problems = path, tuple(problems)
-        self.status = CODES[code][0] if status is None else int(status)
+        self.status = CODES[code] if status is None else int(status)
         self.code, self.headers = code, dict(headers or {})
         self.found, self.expected, self.remedy = visible(found), visible(expected), visible(remedy)
         super().__init__(f"found {self.found}, expected {self.expected}: {self.remedy}")

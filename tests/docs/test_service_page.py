@@ -1,6 +1,9 @@
 """The pages about the service have its tables: who sees what, addresses, codes, limits, metrics."""
 
+import re
+
 from manual.page import Page
+from manual.table import rows_of
 
 from tallystick_service.access import ACCESS
 from tallystick_service.answer import CODES
@@ -29,8 +32,13 @@ def test_every_address_is_on_the_page() -> None:
     assert [(row[0], row[2]) for row in cells(API, "Addresses")] == expected
 
 
-def test_every_code_is_on_the_page() -> None:
-    assert cells(API, "Refusals") == [[f"`{code}`", text] for code, (_, text) in CODES.items()]
+def test_every_code_is_on_the_page_with_its_status() -> None:
+    found = {
+        code: int(row[0])
+        for row in rows_of(API.section("Refusals"))
+        for code in re.findall("`([^`]+)`", row[1])
+    }
+    assert found == CODES
 
 
 def test_the_limits_are_those_of_the_settings() -> None:
