@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath
@@ -64,14 +64,16 @@ def json_value(value: Any) -> Any:  # noqa: ANN401  # any value of the engine
     return form(value)
 
 
-def nano_value(value: int | Mapping[str, Any] | None) -> Any:  # noqa: ANN401  # as its argument
-    """Return a number in nano as text of nine places, those of a mapping by their keys.
+def nano_value(value: int | Mapping[str, Any] | Sequence[Any] | None) -> Any:  # noqa: ANN401  # as its argument
+    """Return a number in nano as text of nine places; a mapping or a list with each of its own.
 
-    >>> nano_value(250_000_000)
-    '0.250000000'
+    >>> nano_value({"low": (250_000_000, None)})
+    {'low': ['0.250000000', None]}
     """
     if isinstance(value, Mapping):
         return {key: nano_value(number) for key, number in value.items()}
+    if isinstance(value, Sequence):
+        return [nano_value(number) for number in value]
     return None if value is None else to_text(value)
 
 

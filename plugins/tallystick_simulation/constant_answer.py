@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from tallystick.json_values import json_fields
 from tallystick.plugins.generator import Draw
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import Value
@@ -43,6 +44,7 @@ Submission = Mapping[str, Any]
 """The part of a record that its miner writes, as JSON values."""
 
 
+@json_fields(nano=("mean",))
 @attrs.frozen
 class ConstantAnswer:
     """The best answer to every task that a search found.

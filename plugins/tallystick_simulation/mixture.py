@@ -13,6 +13,7 @@ from fractions import Fraction
 import attrs
 
 from tallystick.errors import InputError
+from tallystick.json_values import JsonKey, json_object, nano_value
 from tallystick.numbers.nano import NANO
 from tallystick_simulation.network import Participant
 from tallystick_simulation.response import Trial
@@ -25,6 +26,7 @@ _SPREAD = 20
 """Distance of the accuracies of miners of one strategy from its best, of 100."""
 
 
+@json_object(JsonKey("miners", "counts"), JsonKey("earnings", form=nano_value))
 @attrs.frozen
 class Mixture:
     """The miners of a network by strategy.
@@ -38,6 +40,7 @@ class Mixture:
     earnings: Mapping[str, int]
 
 
+@json_object(JsonKey("steps", "mixtures"), JsonKey("fixed", "is_fixed"))
 @attrs.frozen
 class Course:
     """The mixtures one step after the other.

@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from tallystick.formula.columns import Column, Truths
+from tallystick.json_values import json_fields
 from tallystick.numbers.nano import NANO
 from tallystick_simulation.network import NetworkRun, Participant
 from tallystick_simulation.response import Trial
@@ -18,6 +19,7 @@ _EQUAL, _OF = 9, 10
 """Part of the weight of the veteran at which the newcomer counts as its equal."""
 
 
+@json_fields(nano=("concentration",), hidden=("skill_type",))
 @attrs.frozen
 class Newcomer:
     """An honest miner that joins a running network, beside one that was there from the beginning.

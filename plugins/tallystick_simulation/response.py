@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_simulation.assumptions import Assumptions, shipped_assumptions
@@ -38,6 +39,10 @@ _WORST, _BEST = 50, 95
 _HUNDRED = 100
 
 
+@json_object(
+    *("miners", "epochs", "rounds", "seed", "seeds"),
+    JsonKey("from_state", "state", lambda state: state is not None),
+)
 @attrs.frozen(kw_only=True)
 class Setting:
     """The size of the networks in which strategies are tried.

@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 
-from tallystick.json_values import JsonKey, JsonObject, json_object, json_value, nano_value
+from tallystick.json_values import (
+    JsonKey,
+    JsonObject,
+    json_fields,
+    json_object,
+    json_value,
+    nano_value,
+)
 from tallystick.numbers.nano import to_text
 from tallystick_governance.backtest.candidates import Identity, Proposal
 from tallystick_governance.backtest.comparison import (
@@ -55,6 +62,11 @@ NAMED = 10
 
 _nano = partial(JsonKey, form=nano_value)
 
+
+def _range(first: int, last: int, number: int) -> JsonObject:
+    return {"first": first, "last": last, "number": number}
+
+
 json_object(
     *("name", "reference", "digest"),
     JsonKey("changes", form=lambda changes: {change.path: change.value for change in changes}),
@@ -93,6 +105,11 @@ json_object(
 )(MeasureComparison)
 json_object("tier", "gate", "records")(FlipCounts)
 json_object(
+    JsonKey("epochs", form=lambda epochs: _range(epochs[0], epochs[-1], len(epochs))),
+    JsonKey("rounds", lambda p: _range(p.rounds[0], p.rounds[1], len(p.keys))),
+)(Period)
+json_fields(empty=("groups",), hidden=("defects",))(History)
+json_object(
     *("known", "rose", "fell", _nano("nearest"), _nano("mean")),
     JsonKey(
         "within",
@@ -122,32 +139,12 @@ def summary(
         "thresholds": outcome.thresholds,
         "engine": f"tallystick {version('tallystick')}",
         "command": command,
-        "history": _history(outcome.history),
+        "history": json_value(outcome.history),
         "plugins": dict(outcome.plugins),
         "miners": len(outcome.miners),
         "baseline": json_value(outcome.baseline.identity),
         "candidates": [_candidate(each) for each in comparisons],
         "files": dict(files),
-    }
-
-
-def _history(history: History) -> JsonObject:
-    return {
-        "source": history.source,
-        "digest": history.digest,
-        **({"groups": dict(history.groups)} if history.groups else {}),
-        "lines": history.lines,
-        "records": dict(history.records),
-        "rejects": dict(history.rejects),
-        "period": None if history.period is None else _period(history.period),
-    }
-
-
-def _period(period: Period) -> JsonObject:
-    (first, last), epochs = period.rounds, period.epochs
-    return {
-        "epochs": {"first": epochs[0], "last": epochs[-1], "number": len(epochs)},
-        "rounds": {"first": first, "last": last, "number": len(period.keys)},
     }
 
 
@@ -185,10 +182,8 @@ def _weight_headline(found: WeightComparison) -> JsonObject:
     interval = found.interval
     return {
         "share_moved": nano_value(found.share_moved),
-        "interval": None
-        if interval is None
-        else [nano_value(interval.low), nano_value(interval.high)],
-        "nobody": [nano_value(share) for share in found.nobody],
+        "interval": None if interval is None else nano_value((interval.low, interval.high)),
+        "nobody": nano_value(found.nobody),
         "reasons": list(found.reasons),
         "unknown": found.unknown,
         "not_exercised": list(found.not_exercised),
@@ -272,7 +267,7 @@ def _uncertainty(known: Uncertainty, changes: Sequence[MinerChange]) -> JsonObje
     return {
         **_intervals(known),
         "share_changes": {
-            each.miner.hotkey: [nano_value(interval.low), nano_value(interval.high)]
+            each.miner.hotkey: nano_value((interval.low, interval.high))
             for each in named
             for interval in [known.shares[each.miner.hotkey]]
         },
@@ -288,7 +283,7 @@ def _intervals(known: Uncertainty) -> JsonObject:
         "epochs": known.epochs,
         "rounds": known.rounds,
         "stretches": known.stretches,
-        "share_moved": [nano_value(known.moved.low), nano_value(known.moved.high)],
+        "share_moved": nano_value((known.moved.low, known.moved.high)),
         "flips": [known.flips.low, known.flips.high],
         "clear_miners": known.clear,
     }
@@ -339,7 +334,7 @@ def _migration(found: TypeOutcome) -> JsonObject | None:
         "baseline_tiers": list(before),
         "candidate_tiers": list(after),
         "records": rows,
-        "shares": [[nano_value(published_share(n, sum(row))) for n in row] for row in rows],
+        "shares": nano_value([[published_share(n, sum(row)) for n in row] for row in rows]),
     }
 
 

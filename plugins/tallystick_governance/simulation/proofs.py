@@ -18,6 +18,7 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.io.documents import read_json
+from tallystick.json_values import JsonKey, json_object
 from tallystick.records.messages import shown
 from tallystick_conformance.search import SUBMISSION
 
@@ -41,6 +42,12 @@ class ProvedQuestion:
     about: str
 
 
+@json_object(
+    "strategy",
+    JsonKey("property", "question.property"),
+    JsonKey("axis", "question.axis"),
+    "summary",
+)
 @attrs.frozen
 class RetiredStrategy:
     """A strategy that is not tried, as what it does is proved to be impossible.

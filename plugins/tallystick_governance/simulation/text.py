@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.io.text import escaped
-from tallystick.json_values import JsonObject, nano_value
+from tallystick.json_values import JsonObject, json_value, nano_value
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import UNDEFINED, decimal, numbered, percent, signed
 from tallystick_governance import exercised
 from tallystick_governance.markdown import cell, page, paragraph, section, table
 from tallystick_governance.simulation.proofs import RetiredStrategy
 from tallystick_governance.simulation.study import ResponseChange, Study, TypeStudy, changes
-from tallystick_simulation.assumptions import Assumptions
 from tallystick_simulation.response import Response
 from tallystick_simulation.strategy import HONEST
 
@@ -38,15 +37,8 @@ def as_json(after: Study, before: Study | None = None) -> JsonObject:
         "against": None
         if before is None
         else {"rule_set": before.reference, "digest": before.digest},
-        "setting": {
-            "miners": after.setting.miners,
-            "epochs": after.setting.epochs,
-            "rounds": after.setting.rounds,
-            "seed": after.setting.seed,
-            "seeds": after.setting.seeds,
-            "from_state": after.setting.state is not None,
-        },
-        "assumptions": _assumptions(after.assumptions),
+        "setting": json_value(after.setting),
+        "assumptions": json_value(after.assumptions),
         "not_exercised": list(not_exercised(after, before)),
         "types": {of_type.skill_type: _type_as_json(of_type) for of_type in after.types},
         "changes": None
@@ -65,71 +57,32 @@ def as_json(after: Study, before: Study | None = None) -> JsonObject:
     }
 
 
-def _assumptions(assumptions: Assumptions) -> JsonObject:
-    return {
-        name: {
-            key: {"value": row.value, "source": row.source, "assumption": row.assumption}
-            for key, row in values.items()
-        }
-        for name, values in (
-            ("accuracies", assumptions.accuracies),
-            ("costs", assumptions.costs),
-            ("constants", assumptions.constants),
-        )
-    }
-
-
 def _type_as_json(of_type: TypeStudy) -> JsonObject:
-    best, mixed, joined = of_type.best, of_type.course, of_type.newcomer
+    best = of_type.best
     return {
         "responses": [
             {
                 "strategy": response.strategy,
                 "summary": response.summary,
                 "honest": response.is_honest,
-                "pay": [nano_value(pay) for pay in response.own.pay],
-                "honest_pay": [nano_value(pay) for pay in response.honest.pay],
-                "work": [nano_value(work) for work in response.own.work],
+                "pay": nano_value(response.own.pay),
+                "honest_pay": nano_value(response.honest.pay),
+                "work": nano_value(response.own.work),
                 "ratio": nano_value(response.ratio),
-                "ratios": [nano_value(ratio) for ratio in response.ratios],
+                "ratios": nano_value(response.ratios),
                 "gain": nano_value(response.gain),
-                "gains": [nano_value(gain) for gain in response.gains],
+                "gains": nano_value(response.gains),
                 "clear": response.is_clear,
                 "pays_from_price": nano_value(response.break_even),
             }
             for response in of_type.responses
         ],
-        "retired": [
-            {
-                "strategy": one.strategy,
-                "property": one.question.property,
-                "axis": one.question.axis,
-                "summary": one.summary,
-            }
-            for one in of_type.retired
-        ],
+        "retired": json_value(of_type.retired),
         "best": None if best is None else best.strategy,
         "deterred_by": of_type.detection,
-        "constant_answer": None
-        if of_type.constant is None
-        else {
-            "submission": of_type.constant.submission,
-            "mean": nano_value(of_type.constant.mean),
-        },
-        "mixtures": None
-        if mixed is None
-        else {
-            "steps": [
-                {"miners": dict(m.counts), "earnings": nano_value(m.earnings)}
-                for m in mixed.mixtures
-            ],
-            "fixed": mixed.is_fixed,
-        },
-        "newcomer": {
-            "tiers": dict(joined.tiers),
-            "equal": joined.equal,
-            "concentration": [nano_value(share) for share in joined.concentration],
-        },
+        "constant_answer": json_value(of_type.constant),
+        "mixtures": json_value(of_type.course),
+        "newcomer": json_value(of_type.newcomer),
     }
 
 
