@@ -11,9 +11,9 @@ from tallystick_validator.health import CODES
 _PAGE = Page.of("docs/validator.md")
 
 
-def test_every_code_of_health_has_its_row() -> None:
-    text = _PAGE.text.partition("## Health\n")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `([a-z-]+)` \| .+ \|$", text, re.MULTILINE) == sorted(CODES)
+def test_every_code_of_health_is_named() -> None:
+    named = re.findall(r"`([a-z-]+)`", _PAGE.section("Health").text)
+    assert CODES.keys() - named == set()
 
 
 def test_the_configuration_is_one(tmp_path: Path) -> None:
