@@ -35,17 +35,6 @@ def sample(task: str, value: Fraction | int | None, base: str = "1", **more: obj
     return Sample(value, (4, task, base), factors=factors, **more)  # type: ignore[arg-type]  # missed
 
 
-THREE = [sample("a", NANO), sample("a", NANO), sample("a", NANO), sample("b", 0)]
-"""A task that three validators recorded, and one of a single validator."""
-
-
-def test_a_task_of_three_validators_counts_once_or_three_times() -> None:
-    assert weighted().value_of(THREE) == Fraction(3, 8)
-    assert weighted(tasks="mean").value_of(THREE) == Fraction(1, 4)
-    assert step(statistic="sum").value_of(THREE) == 3
-    assert step(statistic="sum", tasks="mean").value_of(THREE) == 1
-
-
 def test_the_mean_of_a_task_is_exact() -> None:
     thirds = [sample("a", 1), sample("a", 0), sample("a", 0)]
     found = step(statistic="sum", tasks="mean")
@@ -54,15 +43,6 @@ def test_the_mean_of_a_task_is_exact() -> None:
     assert is_whole(step(statistic="sum"))
     exact = weighted(tasks="mean").value_of([sample("a", Fraction(1, 7)), sample("a", 0)])
     assert exact == Fraction(1, 28)
-
-
-@pytest.mark.parametrize(
-    ("missed", "expected"), [("zero", Fraction(1, 4)), ("left_out", Fraction(1, 2))]
-)
-def test_a_missed_one_counts_0_in_its_task_or_is_left_out(missed: str, expected: Fraction) -> None:
-    late = [sample("a", NANO), sample("a", NANO, missed=True)]
-    found = weighted(tasks="mean", missed=missed).value_of(late)
-    assert found == expected
 
 
 def test_factors_that_differ_within_a_task_count_as_their_mean() -> None:

@@ -11,7 +11,7 @@ from cli.command import message_of, run
 from generators import lines
 from governance.backtest.histories import few_epochs
 from governance.backtest.made_up import compared, outcome
-from governance.backtest.test_report import Reader
+from markup import Markup
 
 from tallystick.io.text import short, visible
 from tallystick_governance.backtest import plots
@@ -217,7 +217,7 @@ def test_strange_hotkeys_go_through_a_whole_back_test(records: bytes, tmp_path: 
     summary = json.loads((output / "summary.json").read_text("utf-8"))
     assert summary
     page = (output / "report.html").read_bytes().decode()
-    read = Reader(page)
+    read = Markup(page)
     assert read.every("script") == [{}]
     assert all(each["src"].startswith("data:") for each in read.every("img") if each["src"])
     assert not any(each in page for each in "\x00\x01\x1b\u202e\u2028\ufffe")

@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
 from collections import Counter
 from html import unescape
-from html.parser import HTMLParser
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from governance.backtest.made_up import (
     uncertain,
 )
 from jinja2 import UndefinedError
+from markup import Markup
 
 from tallystick.io.text import short
 from tallystick_governance.backtest import plots, report
@@ -40,36 +40,6 @@ TEMPLATES = Path(report.__file__).parent / "templates"
 COMMAND = "tallystick backtest 'a & b.parquet' --rules rules@1.0.0 -o DIR"
 
 
-class Reader(HTMLParser):
-    """The elements of a page, and its text."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.script = ""
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in {"img", "meta"}:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "script":
-            self.script += data
-        else:
-            self.text += data
-
-    def every(self, tag: str) -> list[dict[str, str | None]]:
-        return [values for name, values in self.elements if name == tag]
-
-
 def page(found: Outcome) -> str:
     return page_of(compared(found), found)
 
@@ -84,7 +54,7 @@ def drawn() -> str:
 
 
 def test_a_page_asks_for_nothing_and_runs_no_script_but_its_own(drawn: str) -> None:
-    read = Reader(drawn)
+    read = Markup(drawn)
     tags = {tag for tag, _ in read.elements}
     assert not tags & {"iframe", "object", "link", "form", "svg", "base"}
     assert read.every("script") == [{}]
@@ -104,7 +74,7 @@ def test_a_page_asks_for_nothing_and_runs_no_script_but_its_own(drawn: str) -> N
 
 
 def test_pictures_are_svg_with_words_for_who_cannot_see_them(drawn: str) -> None:
-    pictures = Reader(drawn).every("img")
+    pictures = Markup(drawn).every("img")
     assert len(pictures) == 2
     for each in pictures:
         assert each["alt"]
@@ -125,7 +95,7 @@ def test_a_stranger_s_text_shows_and_never_acts() -> None:
     )
     shown = Selection.of(compared(hostile), "share-moved")
     html = report.report(hostile, shown, f"score {NASTY}")
-    read = Reader(html)
+    read = Markup(html)
     assert not read.every("img")
     assert NASTY in read.text
     assert f"score {NASTY}" in read.text
@@ -143,7 +113,7 @@ def test_a_hostile_hotkey_does_not_break_a_picture() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_without_the_extra_the_page_says_how_to_get_plots_and_has_the_tables() -> None:
     made = page(outcome(many=10))
-    read = Reader(made)
+    read = Markup(made)
     assert MISSING in read.text
     assert not read.every("img")
     for name in TYPES:
@@ -152,7 +122,7 @@ def test_without_the_extra_the_page_says_how_to_get_plots_and_has_the_tables() -
 
 def test_the_page_begins_with_what_is_proposed_and_why(drawn: str) -> None:
     found = outcome(many=30, replayed=True)
-    text = " ".join(Reader(drawn).text.split())
+    text = " ".join(Markup(drawn).text.split())
     said = found.candidates[1].proposal
     parts = [
         "What rules@1.0.1 would have changed",
@@ -198,7 +168,7 @@ def test_what_is_drawn_is_told_and_that_rounds_of_one_epoch_are_no_epochs(
     known = attrs.evolve(each.uncertainty, epochs=epochs, stretches=stretches)
     each = attrs.evolve(each, uncertainty=known)
     shown = Selection.of([each], "share-moved")
-    text = " ".join(Reader(report.report(found, shown, COMMAND)).text.split())
+    text = " ".join(Markup(report.report(found, shown, COMMAND)).text.split())
     assert said in text
     warned = "drawn from the 360 rounds of one epoch: too narrow where rounds have tasks in common"
     assert (warned in text) is (epochs == 1)
@@ -212,13 +182,13 @@ def test_thresholds_stand_before_and_after_in_numbers(*, replayed: bool) -> None
     html = page(found)
     table = html[html.index("Thresholds before and after") :].partition("</table>")[0]
     cells = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
-    rows = [" ".join(Reader(each).text.split()) for each in cells]
+    rows = [" ".join(Markup(each).text.split()) for each in cells]
     last = "0.250000 0.250000 0.260000 0.270000 +0.010000"
     same = "0.250000 0.250000 0.000000"
     assert rows[0] == f"alpha, middle {last if replayed else same}"
     assert len(rows) == 2 * len(TYPES)
     kind = "those of the replay" if replayed else "those of a new network"
-    assert f"Thresholds: {kind}" in Reader(html).text
+    assert f"Thresholds: {kind}" in Markup(html).text
 
 
 @pytest.mark.nightly
@@ -228,7 +198,7 @@ def test_of_a_thousand_candidates_the_best_and_the_worst_are_shown_in_full() -> 
     every = compared(found)
     shown = Selection.of(every, "gini")
     html = report.report(found, shown, COMMAND)
-    read = Reader(html)
+    read = Markup(html)
     order = sorted(every, key=lambda e: (e.overall.concentration_after.gini, e.position))
     expected = [*order[:4], *order[-4:]]
     headings = [v["id"] for v in read.every("h2") if (v.get("id") or "").startswith("candidate-")]
@@ -251,7 +221,7 @@ def test_the_extra_is_missed_when_a_part_of_it_is(
 
 def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
     found = outcome(many=30, replayed=True)
-    text = Reader(drawn).text
+    text = Markup(drawn).text
     for each in compared(found):
         for sentence in sentences(each, each.overall.changes()):
             assert sentence in text
@@ -277,7 +247,7 @@ def test_a_template_escapes_what_it_is_given_and_refuses_what_it_is_not() -> Non
 def test_every_miner_has_a_row_from_the_largest_gain_to_the_largest_loss() -> None:
     found = outcome(many=30)
     changes = compared(found)[0].overall.changes()
-    titles = [values["title"] for values in Reader(page(found)).every("code") if values]
+    titles = [values["title"] for values in Markup(page(found)).every("code") if values]
     expected = sorted(changes, key=lambda each: (-each.share_change, each.miner.hotkey))
     assert titles == [each.miner.hotkey for each in expected]
 
@@ -287,8 +257,8 @@ def test_every_miner_has_a_row_from_the_largest_gain_to_the_largest_loss() -> No
 def test_of_too_many_miners_those_that_change_most_are_shown_with_a_note() -> None:
     found = outcome(candidates=3, many=900)
     html = page(found)
-    assert "The 666 whose share changes most, of 900" in Reader(html).text
-    shown = {values["title"] for values in Reader(html).every("code") if values}
+    assert "The 666 whose share changes most, of 900" in Markup(html).text
+    shown = {values["title"] for values in Markup(html).every("code") if values}
     for each in compared(found):
         changes = sorted(each.overall.changes(), key=lambda e: -abs(e.share_change))
         assert {e.miner.hotkey for e in changes[:600]} <= shown
@@ -299,7 +269,7 @@ def test_candidates_stand_beside_each_other_and_the_first_have_plots(
     candidates: int, *, swept: bool
 ) -> None:
     found = outcome(candidates=candidates, many=6, swept=swept)
-    read = Reader(page(found))
+    read = Markup(page(found))
     full = min(candidates, 8 if candidates > 12 else 12)
     assert len(read.every("img")) == 4 + 2 * full
     links = {values["href"] for values in read.every("a")}
@@ -320,7 +290,7 @@ def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
         )
         for each in found.candidates
     )
-    text = Reader(page(attrs.evolve(found, candidates=poor))).text
+    text = Markup(page(attrs.evolve(found, candidates=poor))).text
     assert "shares cannot be compared" in text
     assert "Concentration cannot be compared" in text
     assert "there is no order" in text
