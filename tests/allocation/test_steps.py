@@ -1,4 +1,7 @@
-"""Each step by hand: nobody, one miner, all 0, ties, and what it refuses."""
+"""Each step by hand: nobody, one miner, all 0, ties, and what it refuses.
+
+What lists of steps pay is in `test_mechanisms`.
+"""
 
 from __future__ import annotations
 
@@ -151,17 +154,6 @@ def test_a_formula_of_one_column(name: str, parameters: str, value: str, wanted:
     assert column(f'{{ name = "y", do = "formula", {keys} }}', {"a": value}) == {"a": wanted}
 
 
-def test_a_softmax_is_a_formula_of_the_best_and_a_share() -> None:
-    steps = (
-        '{ name = "best", do = "statistic", of = "x", as = "max" },\n'
-        '{ name = "e", do = "formula", formula = "allocation/softmax@1", temperature = 0.5, '
-        'of = { value = "x", best = "best" } },\n'
-        '{ name = "y", do = "share", of = "e", publish = true }'
-    )
-    # 1 / (1 + e^-2) of two that are 1 apart at a temperature of a half
-    assert column(steps, {"a": 1, "b": 2}) == {"a": "0.119202922", "b": "0.880797078"}
-
-
 def test_what_a_ratio_is_over_is_published() -> None:
     steps = (
         '{{ name = "third", do = "statistic", of = "x", as = "kth_best", k = 3, empty = 0{} }},\n'
@@ -207,42 +199,10 @@ def test_a_window_in_time_and_an_order(keys: str, wanted: str) -> None:
     assert column(WINDOW.format(keys), cells) == {"a": wanted}
 
 
-def test_a_window_ends_with_the_newest_round_of_all() -> None:
-    cells = {"a": {"x": 1, "w": VALUES[:2]}, "b": {"x": 1, "w": VALUES[3:]}}
-    keys = 'as = "mean", within_rounds = 5, empty = 0'
-    assert column(WINDOW.format(keys), cells) == {"a": "4", "b": "1"}
-    assert column(WINDOW.format(keys.replace("5", "4")), cells) == {"a": "0", "b": "1"}
-
-
 PARETO = (
     '{{ name = "z", do = "collect", value = "z", as = "last", within = [0, 9] }},\n'
     '{{ name = "y", do = "pareto", of = ["x", "z"], then = ["-miner.block"]{} }}'
 )
-
-
-@pytest.mark.parametrize(
-    ("margin", "places", "front"),
-    [
-        ("", {"a": (1, 3), "b": (3, 1), "c": (2, 2)}, "abc"),
-        ("", {"a": (1, 3), "b": (3, 1), "c": (1, 2)}, "ab"),
-        # a copy never joins, and who is better in all takes the place of the earlier
-        ("", {"a": (2, 2), "b": (2, 2)}, "a"),
-        ("", {"a": (2, 2), "b": (2, 3)}, "b"),
-        (", margin = 0.1", {"a": (2, 2), "b": ("2.2", "2.2")}, "a"),
-        (", margin = 0.1", {"a": (2, 2), "b": ("2.3", 1)}, "ab"),
-        (", margin = 0.1", {"a": (2, 2), "b": ("2.3", "2.2")}, "b"),
-        # each exceeds the one before by less than the margin, and the first by more
-        (", margin = 1", {"a": (1, 1), "b": ("1.9", "1.9"), "c": ("2.5", "2.5")}, "c"),
-    ],
-)
-def test_who_is_exceeded_by_nobody(
-    margin: str, places: dict[str, tuple[object, object]], front: str
-) -> None:
-    cells = {
-        key: {"x": x, "z": z, "block": number}
-        for number, (key, (x, z)) in enumerate(places.items())
-    }
-    assert column(PARETO.format(margin), cells) == dict.fromkeys(front, "1")
 
 
 def test_so_many_are_not_compared_each_with_each() -> None:
@@ -304,30 +264,6 @@ def test_an_excess_goes_once_to_who_is_not_above_the_cap() -> None:
     assert above == {"a": "0.35", "b": "0.4875", "c": "0.1625"}
     assert capped('share = 0.4, excess = "once"', {"a": 1, "b": 1}) == {"a": "0.5", "b": "0.5"}
     assert capped('share = 0.15, excess = "once"', {"a": 7}) == {"a": "1"}
-
-
-def test_water_filling_goes_on_until_nobody_is_above() -> None:
-    cells = {"a": 6, "b": 3, "c": 1, "d": 0}
-    found = capped('share = 0.35, excess = "water_filling"', cells)
-    assert found == {"a": "0.35", "b": "0.35", "c": "0.3", "d": "0"}
-    risen = capped(
-        'share = 0.15, excess = "water_filling", lowest_share = "one_over_miners"', cells
-    )
-    assert risen == {**dict.fromkeys("abc", "0.3333333333333333333333333…"), "d": "0"}
-
-
-def test_a_cap_of_roots_is_decided() -> None:
-    # of z-scores, which are no fractions: both arms of a cap, with their sum 1
-    steps = (
-        '{ name = "z", do = "z_score", of = "x", deviation = "population" },\n'
-        '{ name = "l", do = "lift", of = "z", lowest = 0.25 },\n'
-        '{ name = "s", do = "share", of = "l" },\n'
-    )
-    for excess in ("once", "water_filling"):
-        y = f'{{ name = "y", do = "cap", of = "s", share = 0.4, excess = "{excess}" }}'
-        found = column(f"{steps}{y}", {"a": 1, "b": 2, "c": 4, "d": 4})
-        assert sum(float(value.rstrip("…")) for value in found.values()) == pytest.approx(1)
-        assert max(float(value.rstrip("…")) for value in found.values()) <= 0.4
 
 
 KEPT = f'{{ name = "s", {SHARE}, below = "keep" }},\n'
@@ -409,17 +345,6 @@ def test_a_digest_of_a_salt_breaks_ties_otherwise_than_hotkeys() -> None:
     assert len(set(first.values())) > 2
 
 
-def test_one_of_a_coldkey_keeps_its_value() -> None:
-    cells = {
-        "a": {"x": 3, "coldkey": "C"},
-        "b": {"x": 3, "coldkey": "C"},
-        "c": {"x": 2, "coldkey": "D"},
-        "d": {"x": 1, "coldkey": "D"},
-    }
-    found = column(step("one_per", 'key = "miner.coldkey"'), cells)
-    assert found == {"a": "3", "b": "0", "c": "2", "d": "0"}
-
-
 def test_a_reserved_share_comes_off_the_top() -> None:
     keys = 'of = "s", key = "round.key", share = "round.part"'
     steps = f'{PARTS}{{ name = "y", do = "reserve", {keys} }}'
@@ -440,19 +365,6 @@ def test_an_average_of_what_may_not_sum_to_1_says_whether_it_is_scaled() -> None
     shares = '{ name = "s", do = "share", of = "x", zero = "zero", publish = true }'
     average = step("average", keys).replace('"x"', '"s"')
     assert column(f"{shares},\n{average}", {"a": 1, "b": 3}) == {"a": "0.25", "b": "0.75"}
-
-
-def test_an_average_keeps_who_left_or_drops_them() -> None:
-    keys = 'new = 0.5, normalise = false, leaver = "{}"'
-    for leaver, wanted in (("keep", {"a": 2, "b": 0.5}), ("drop", {"a": 2})):
-        text = step("average", keys.format(leaver))
-        before = applied(text, {"a": 2, "b": 1})
-        document = {
-            "allocation": before.bound.digest,
-            "carry": {"y": {"a": "2", "b": "0.5"}},
-        }
-        after = applied(text, {"a": {"x": 2}, "b": {}}, carry=document)
-        assert after.carry["y"] == {key: int(value * 10**9) for key, value in wanted.items()}
 
 
 def test_a_result_without_a_submission_is_a_missed_deadline(tmp_path: Path) -> None:
@@ -527,29 +439,10 @@ def test_an_average_of_groups_has_a_memory_in_each() -> None:
     assert second.carry["m:packages"] == {"a": 10**9}
 
 
-def test_a_group_in_which_nobody_earns_is_idle_as_one_without_miners() -> None:
-    # its shares are zeros, which sum to no 1: its part would be nobody's
-    zeros = [{"hotkey": "b", "track": "skills", "x": 0}, {"hotkey": "c", "track": "skills", "x": 0}]
-    for idle, a in (("equal", 587_500_000), ("proportional", 571_428_571)):
-        rules = rules_from(GROUPED.format(f'idle = "{idle}"'))
-        found = tallystick.allocate(rules, [*ROWS, *zeros]).weights
-        assert found == {"a": a, "b": 10**9 - a, "c": 0}
-    burnt = rules_from(GROUPED.format('idle = "burn", burn = 0'))
-    assert tallystick.allocate(burnt, zeros).weights == {"b": 0, "c": 0, "uid:0": 10**9}
-
-
 @pytest.mark.parametrize(("keys", "wanted"), [("", {}), (", burn = 7", {"uid:7": 10**9})])
 def test_pools_that_are_all_idle_are_burnt_or_nobodys(keys: str, wanted: dict[str, int]) -> None:
     rules = rules_from(GROUPED.format('idle = "equal"' + keys))
     assert tallystick.allocate(rules, []).weights == wanted
-
-
-@pytest.mark.parametrize("cells", [{}, ZEROS])
-def test_the_rest_of_nobody_is_burnt_too(cells: Cells) -> None:
-    shares = '{ name = "s", do = "share", of = "x", zero = "zero" }'
-    burn = '{ name = "y", do = "burn", of = "s", parts = { owner = 0.6, 5Treasury = 0.2 } }'
-    found = column(f"{shares},\n{burn}", cells)
-    assert found == {**dict.fromkeys(cells, "0"), "owner": "0.75", "5Treasury": "0.25"}
 
 
 MIX = (
