@@ -1,14 +1,12 @@
 """What a miner is told of a state, as the rule set says; the operator sees all of it."""
 
-import re
 from pathlib import Path
 
 import pytest
 from cli.stores import Subnet
 from examples import fast_rows
 from state.subnet import record
-
-from tallystick.resources import folder
+from state.variants import put, variant
 
 PYTHON = "executable_python"
 OWN = {"reputation": "reputation", "rank": "rank", "dispatched_rounds": "rounds_24h"}
@@ -20,13 +18,9 @@ def under(
     tmp_path: Path, own: tuple[str, ...], public: tuple[str, ...] = ("leaderboards",)
 ) -> Subnet:
     """A small subnet whose rule set shows this much."""
-    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
-    for key, words in (("own", own), ("public", public)):
-        listed = ", ".join(f'"{word}"' for word in words)
-        text, changed = re.subn(rf"(?m)^{key} = \[.*?\]", f"{key} = [{listed}]", text)
-        assert changed == 1
-    path = tmp_path / "rules.toml"
-    path.write_text(text, encoding="utf-8")
+    words = {"own": [*own], "public": [*public]}
+    changes = (put(shown, "reputation", "visibility", key) for key, shown in words.items())
+    path = variant(tmp_path, "skills@1.2.0", "1.2.9", *changes)
     subnet = Subnet(tmp_path / "s.db", tmp_path)
     subnet.do("state", "init", "--rules", path)
     for uid, hotkey in enumerate(("hk-1", "hk-2")):

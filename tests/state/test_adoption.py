@@ -8,6 +8,7 @@ import attrs
 import pytest
 from hypothesis import strategies as st
 from rules.documents import with_section
+from state.random_epochs import changed
 from state.subnet import TYPES, under
 
 import tallystick
@@ -26,15 +27,6 @@ SKILLS = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
 @cache
 def rules_of(name: str) -> StateRules:
     return state_rules_of(tallystick.load(name))
-
-
-def changed(name: str, section: str, **values: Any) -> StateRules:  # noqa: ANN401  # of any field
-    """Shipped rules with other values in a section."""
-    rule_set = rules_of(name).rule_set
-    other = attrs.evolve(rule_set.sections[section], **values)  # type: ignore[misc]  # attrs
-    return under(
-        rules_of(name), attrs.evolve(rule_set, sections={**rule_set.sections, section: other})
-    )
 
 
 def without(name: str, skill_type: str) -> StateRules:
@@ -79,7 +71,9 @@ def adopted(found: State, old: StateRules, new: StateRules, **values: Any) -> Mi
 )
 def test_reputations_come_within_the_new_floor_and_ceiling(before: str, after: str) -> None:
     old = rules_of("skills@1.1.0")
-    narrow = changed("skills@1.1.0", "reputation", floor=Decimal("0.2"), ceiling=Decimal("0.9"))
+    narrow = changed(
+        rules_of("skills@1.1.0"), "reputation", floor=Decimal("0.2"), ceiling=Decimal("0.9")
+    )
     assert adopted(state(old, miner(before)), old, narrow) == miner(after)
 
 
@@ -127,14 +121,14 @@ def test_a_threshold_that_both_track_is_carried_and_another_one_seeded() -> None
 
 def test_a_tracked_baseline_is_carried_between_rules_that_track_it() -> None:
     old = rules_of("skills@1.0.0")
-    new = changed("skills@1.1.0", "epochs", baseline=old.epochs.baseline)
+    new = changed(rules_of("skills@1.1.0"), "epochs", baseline=old.epochs.baseline)
     before = state(old, executable_python={"baseline": "0.700000000", "novel": "0.990000000"})
     assert adopt(before, old, new).thresholds[PYTHON] == before.thresholds[PYTHON]
 
 
 def test_a_name_that_is_tracked_no_more_is_dropped_and_tracked_anew_seeded() -> None:
     old = rules_of("skills@1.1.0")
-    new = changed("skills@1.1.0", "epochs", thresholds={})
+    new = changed(rules_of("skills@1.1.0"), "epochs", thresholds={})
     before = state(old, executable_python={"novel": "0.990000000"})
     dropped = adopt(before, old, new)
     assert dropped.thresholds[PYTHON] == {"baseline": old.seeds[PYTHON]["baseline"]}
@@ -145,7 +139,7 @@ def test_the_floor_of_the_new_formula_holds_at_once() -> None:
     old = rules_of("skills@1.0.0")
     median = BaselineTracking("median_quality", roles=("primary",))
     # 1.1.0 has the novel threshold at least at b + (1 − b) / 2 where 1.5 · b is above that
-    new = changed("skills@1.1.0", "epochs", baseline=median)
+    new = changed(rules_of("skills@1.1.0"), "epochs", baseline=median)
     before = state(old, executable_python={"baseline": "0.800000000", "novel": "0.850000000"})
     found = adopt(before, old, new).thresholds[PYTHON]
     assert found == {"baseline": from_text("0.800000000"), "novel": from_text("0.900000000")}

@@ -206,21 +206,6 @@ def test_a_network_file_is_in_every_digest(tmp_path: Path) -> None:
         Ledger.create(tmp_path / "bad.db", WORKFLOW, network="sha256:no")
 
 
-def test_a_moved_state_is_copied_whole(tmp_path: Path, where: str) -> None:
-    _, new = moved(tmp_path, WORKFLOW, where)
-    new.close_round(tasks_of(0, 0))
-    new.close_epoch()
-    export_state(new, tmp_path / "state.jsonl")
-    import_state(tmp_path / "state.jsonl", tmp_path / "imported.db")
-    copy = Ledger.open(tmp_path / "imported.db")
-    assert values_of(copy) == values_of(new)
-    assert copy.in_force.genesis == new.in_force.genesis
-    with copy.queries() as a, new.queries() as b:
-        assert a.digest() == b.digest()
-    for ledger in (new, copy):
-        assert verify(ledger).snapshots == 2
-
-
 def test_carried_records_show_up_in_no_round(tmp_path: Path) -> None:
     _, new = moved(tmp_path, WORKFLOW, tmp_path / "new.db")
     with new.queries() as queries:

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from state import subnet
 from state.chronicle import digest_of
+from state.random_epochs import changed
 from state.subnet import Record, event, record, written
+from state.variants import put, variant
 
+import tallystick
 from tallystick.errors import RuleSetError, StateError
-from tallystick.plugins.registry import installed
-from tallystick.resources import folder
-from tallystick.rules.reading import read_text
 from tallystick_state.authority import OPERATOR
 from tallystick_state.claims import AllowedValidators, Rank
 from tallystick_state.entries import CloseEpoch, Register, begin
@@ -30,15 +30,14 @@ from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import verify
-from tallystick_state.rules import StateRules
+from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.schedule import Schedule
 from tallystick_state.store.store import Store
-from tallystick_state.transfer import export_state, import_state
 
 PYTHON = "executable_python"
 OWN, PEER, OTHER = "val-own", "val-peer", "val-other"
-LIMITS = (6, 9, 3)
+KEYS, LIMITS = ("per_round", "per_epoch", "rounds_per_epoch"), (6, 9, 3)
 """Of the rule set of the property: claims of a round and of an epoch, and rounds."""
 
 
@@ -48,11 +47,8 @@ LIMITS = (6, 9, 3)
 @cache
 def rules() -> StateRules:
     """The newest rule set, with limits that a few claims pass."""
-    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
-    for key, limit in zip(("per_round", "per_epoch", "rounds_per_epoch"), LIMITS, strict=True):
-        line = next(line for line in text.splitlines() if line.startswith(f"{key} ="))
-        text = text.replace(line, f"{key} = {limit}")
-    return StateRules(read_text(text, Path("limited.toml"), installed()))
+    newest = state_rules_of(tallystick.load("skills@1.2.0"))
+    return changed(newest, "claims", **dict(zip(KEYS, LIMITS, strict=True)))
 
 
 @attrs.frozen
@@ -238,18 +234,6 @@ def numbers(ledger: Ledger, reason: str) -> list[int]:
         return [each.seq for each in queries.quarantine(reasons=[reason])]
 
 
-def replayed(ledger: Ledger, folder: Path) -> None:
-    """The log alone leads to the same state, quarantine and all, here and elsewhere."""
-    assert verify(ledger).entries
-    export_state(ledger, folder / "export.jsonl")
-    import_state(folder / "export.jsonl", str(folder / "imported.db"))
-    with Ledger.open(str(folder / "imported.db")) as again:
-        assert digest_of(again) == digest_of(ledger)
-        assert again.allowed == ledger.allowed
-        with again.queries() as one, ledger.queries() as two:
-            assert list(one.quarantine()) == list(two.quarantine())
-
-
 @pytest.mark.parametrize("name", ["skills@1.0.0", "skills@1.1.0", "skills@1.2.0"])
 def test_a_forged_record_that_comes_first_does_not_block_the_round_of_its_validator(
     name: str, tmp_path: Path
@@ -261,7 +245,7 @@ def test_a_forged_record_that_comes_first_does_not_block_the_round_of_its_valida
         (closed,), found = ledger.close_round(written(tmp_path / "own.jsonl", honest))
         assert (found.events, found.displaced, found.is_whole) == (2, 1, True)
         assert reasons(ledger, validator=OWN) == ["outranked"]
-        replayed(ledger, tmp_path)
+        verify(ledger)
         digest = digest_of(ledger)
     (tmp_path / "alone").mkdir()
     with begun(tmp_path / "alone", name) as ledger:
@@ -303,7 +287,7 @@ def test_one_validator_alone_ejects_nobody(tmp_path: Path) -> None:
         ledger.clear("hk-1")
         with ledger.queries() as queries:
             assert not queries.state.miners["hk-1"].flagged_by
-        replayed(ledger, tmp_path)
+        verify(ledger)
 
 
 # ------------------------------------------------------------------------------------- quarantine
@@ -326,7 +310,7 @@ def test_an_event_is_released_with_its_task(tmp_path: Path) -> None:
         assert sorted(map(str, reasons(ledger))) == ["conflict", "conflict", "unknown-task"]
         with ledger.queries() as queries:
             assert queries.state.miners["hk-1"].flags == 0
-        replayed(ledger, tmp_path)
+        verify(ledger)
 
 
 def test_conflicting_claims_all_wait_and_the_rest_is_recorded(tmp_path: Path) -> None:
@@ -352,7 +336,7 @@ def test_conflicting_claims_all_wait_and_the_rest_is_recorded(tmp_path: Path) ->
         assert (again.duplicates, again.quarantined) == (1, {})
         with pytest.raises(StateError, match=r"^found the number 999"):
             ledger.drop([999])
-        replayed(ledger, tmp_path)
+        verify(ledger)
 
 
 def test_what_the_operator_accepts_stands_above_what_others_say(tmp_path: Path) -> None:
@@ -368,13 +352,11 @@ def test_what_the_operator_accepts_stands_above_what_others_say(tmp_path: Path) 
         assert (found.events, found.displaced) == (2, 1)
         with ledger.queries() as queries:
             assert queries.state.miners["hk-1"].flags == 0
-        replayed(ledger, tmp_path)
+        verify(ledger)
 
 
 def test_who_claims_too_much_of_a_round_is_taken_nothing_of_it(tmp_path: Path) -> None:
-    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
-    limited = tmp_path / "limited.toml"
-    limited.write_text(text.replace("per_round = 4096", "per_round = 2"), encoding="utf-8")
+    limited = variant(tmp_path, "skills@1.2.0", "1.2.9", put(2, "claims", "per_round"))
     with begun(tmp_path, str(limited)) as ledger:
         ledger.import_events([record("t1"), record("t2"), record("t1", round=1)])
         found = ledger.import_events([record("t3"), record("t4"), record("t1", validator="v")])
@@ -387,7 +369,7 @@ def test_who_claims_too_much_of_a_round_is_taken_nothing_of_it(tmp_path: Path) -
             ledger.accept(numbers(ledger, "over-quota"))
         ledger.drop(numbers(ledger, "over-quota"))
         assert ledger.import_events([record("t1"), record("t2")]).duplicates == 2
-        replayed(ledger, tmp_path)
+        verify(ledger)
 
 
 def test_only_the_named_validators_are_heard(tmp_path: Path) -> None:
@@ -398,17 +380,20 @@ def test_only_the_named_validators_are_heard(tmp_path: Path) -> None:
         assert [each.line for each in found.told] == [3, 4]
         (closed,), _ = ledger.close_round([record("t", validator="liar", round=5, epoch=9), *lines])
         assert closed.round == 0
-        replayed(ledger, tmp_path)
+        assert Ledger.open(tmp_path / "state.db").allowed == ledger.allowed
+        verify(ledger)
     with pytest.raises(StateError, match="of 65 characters"):
         Ledger.create(str(tmp_path / "other.db"), "skills@1.2.0", validator="5" * 65)
 
 
-@pytest.mark.parametrize("key", ["per_round", "per_epoch", "rounds_per_epoch", "quorum"])
-def test_a_limit_of_nothing_is_refused(key: str, tmp_path: Path) -> None:
-    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
-    line = next(line for line in text.splitlines() if line.startswith(f"{key} ="))
-    with pytest.raises(RuleSetError, match=key):
-        read_text(text.replace(line, f"{key} = 0"), tmp_path / "none.toml", installed())
+QUORUM = ("reputation", "collusion", "quorum")
+
+
+@pytest.mark.parametrize("path", [*(("claims", key) for key in KEYS), QUORUM])
+def test_a_limit_of_nothing_is_refused(path: tuple[str, ...], tmp_path: Path) -> None:
+    none = variant(tmp_path, "skills@1.2.0", "1.2.9", put(0, *path))
+    with pytest.raises(RuleSetError, match=path[-1]):
+        tallystick.load(none)
 
 
 @pytest.mark.parametrize("first", [Rank.OWN, Rank.IMPORTED])

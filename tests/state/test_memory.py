@@ -25,7 +25,6 @@ from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.rules import state_rules_of
-from tallystick_state.transfer import export_state, import_state
 
 RULES, BEFORE = "skills@1.2.0", "skills@1.1.0"
 PYTHON = "executable_python"
@@ -151,10 +150,6 @@ def test_who_was_drawn_once_keeps_a_weight(tmp_path: Path) -> None:
             assert found.miners == MINERS
             assert {*found.without} == {name(n) for n in range(MINERS)} - drawn
         assert verify(ledger).snapshots == EPOCHS + 1
-        export_state(ledger, tmp_path / "state.jsonl")
-    import_state(tmp_path / "state.jsonl", tmp_path / "copy.db")
-    with Ledger.open(tmp_path / "copy.db") as copy:
-        assert weights_of(copy) == before
 
 
 def test_who_has_no_slot_drops_out_and_begins_anew(where: str) -> None:

@@ -26,7 +26,6 @@ from state.signing import (
     late_digest,
     record_digest,
     root,
-    sealed,
     written_root,
 )
 from state.subnet import event, record, written
@@ -107,13 +106,6 @@ MIXED: dict[str, tuple[Said, str]] = {
 def test_what_was_signed_for_something_else_is_refused(ledger: Ledger, case: str) -> None:
     changes, code = MIXED[case]
     assert adopting(ledger, signed_adoption(ALICE, BOB, **changes)) == code
-
-
-def test_another_kind_of_statement_is_refused(ledger: Ledger) -> None:
-    listed = batch(began(), PEER, [record_digest(THEIRS)], ALICE, BOB)
-    assert adopting(ledger, listed) == "other-predicate"
-    payload = b'{"_type":"https://in-toto.io/Statement/v1"}'
-    assert adopting(ledger, sealed(payload, ALICE, BOB)) == "bad-statement"
 
 
 # ------------------------------------------------------------------------------ who has signed

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from state import subnet
 from state.chronicle import digest_of
 from state.subnet import Record, event, hotkeys, record, written
+from state.variants import put, variant
 
 from tallystick import Ledger, Reject, Result
 from tallystick.errors import InputError, RefusedError, StateError
@@ -193,11 +194,7 @@ def test_what_waits_and_what_is_displaced_is_named(tmp_path: Path) -> None:
 
 
 def test_more_claims_than_are_allowed_are_scored_and_named(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.toml"
-    shipped = (RULES / "skills/1.2.0.toml").read_text(encoding="utf-8")
-    limits = shipped.replace("per_round = 4096", "per_round = 2", 1)
-    assert limits != shipped
-    rules.write_text(limits.replace('version = "1.2.0"', 'version = "9.9.9"', 1), encoding="utf-8")
+    rules = variant(tmp_path, "skills@1.2.0", "1.2.9", put(2, "claims", "per_round"))
     with begun(tmp_path / "state.db", str(rules)) as ledger:
         records = [record(f"t{n}") for n in range(5)]
         _, found = ledger.close_round(records, bad="reject")

@@ -49,6 +49,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ledger.share({"skills": "0.6", "workflow": "0.4"}, 9)
         # no closing covers it
         ledger.import_events([record("t-last", "hk-c", round=99, epoch=2)])
+        both = [record("t-both", "hk-c", epoch=2, consensus=each) for each in (0.5, 1.0)]
+        ledger.import_events(both, bad="reject")
+        with ledger.queries() as queries:
+            ledger.drop([max(each.seq for each in queries.quarantine())])
         export_state(ledger, folder / "export.jsonl")
     return folder / "export.jsonl"
 
