@@ -92,22 +92,18 @@ def spray(profile: TypeProfile, _draw: Draw, record: RecordObject) -> RecordObje
     return _filled(profile, record, tuple(profile.lists))
 
 
-def spray_one(field: str) -> Behave:
-    """Return the behaviour that fills the lists of one field, and is honest in all else."""
+def fill_one(field: str, *, finds: bool) -> Behave:
+    """Return the behaviour that fills the lists of one field, and is honest in all else.
+
+    Args:
+        field: at the top of a submission or of checks.
+        finds: whether all that is expected is there; if not, what is found of it stays as it is.
+    """
 
     def answer(profile: TypeProfile, _draw: Draw, record: RecordObject) -> RecordObject:
         paths = (path for path in profile.lists if field_of(path) == field)
-        return _filled(profile, record, tuple(paths))
-
-    return answer
-
-
-def pad_one(field: str) -> Behave:
-    """Return the behaviour that lengthens the lists of one field by what nobody expects."""
-
-    def answer(profile: TypeProfile, _draw: Draw, record: RecordObject) -> RecordObject:
-        paths = (path for path in profile.lists if field_of(path) == field)
-        return _filled(profile, record, tuple(paths), _integers(profile, record))
+        found = None if finds else _integers(profile, record)
+        return _filled(profile, record, tuple(paths), found)
 
     return answer
 

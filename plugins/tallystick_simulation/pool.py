@@ -39,9 +39,8 @@ from tallystick_simulation.behaviour import (
     RecordObject,
     always,
     answer_of,
+    fill_one,
     like,
-    pad_one,
-    spray_one,
 )
 from tallystick_simulation.type_profile import (
     Integers,
@@ -259,9 +258,9 @@ class TypePool:
         if name in self._behaviours:
             return self._behaviours[name]
         if name.startswith(SPRAY):
-            return spray_one(name.removeprefix(SPRAY))
+            return fill_one(name.removeprefix(SPRAY), finds=True)
         if name.startswith(PAD):
-            return pad_one(name.removeprefix(PAD))
+            return fill_one(name.removeprefix(PAD), finds=False)
         if name.startswith(ALWAYS):
             return always(name.removeprefix(ALWAYS))
         raise InputError(

@@ -11,9 +11,10 @@ import attrs
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_service.access import condition, own_values
 from tallystick_service.answer import Answer
+from tallystick_service.api.state import HOTKEY
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
-from tallystick_service.route import Parameter, Question, page
+from tallystick_service.route import Question, page
 from tallystick_service.shown import (
     board,
     has_board,
@@ -190,22 +191,20 @@ def _miner_csv(question: Question) -> Answer:
     return csv_answer("reputation.csv", ("epoch", "skill_type", "reputation"), rows)
 
 
-_HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", required=True)
-
 ROUTES = (
     page(
         "/miners/{hotkey}",
         "What one miner is paid, the steps that lead there, and where it stands.",
         _miner,
         "miner",
-        _HOTKEY,
+        HOTKEY,
     ),
     page(
         "/miners/{hotkey}/own",
         "The text that a miner signs to see its own view, and how.",
         _challenge,
         "service",
-        _HOTKEY,
+        HOTKEY,
         reads=False,
     ),
     page(
@@ -213,7 +212,7 @@ ROUTES = (
         "The view that a miner has of itself, for the signature of its challenge.",
         _miner,
         "miner",
-        _HOTKEY,
+        HOTKEY,
         posted="The form of the challenge with its signature.",
         proves=True,
         is_kept=False,
@@ -223,7 +222,7 @@ ROUTES = (
         "The reputation of one miner by epoch and skill type, as CSV.",
         _miner_csv,
         "history",
-        _HOTKEY,
+        HOTKEY,
     ),
 )
 """The page of one miner."""

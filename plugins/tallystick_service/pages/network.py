@@ -8,13 +8,15 @@ from itertools import zip_longest
 from tallystick.numbers.nano import to_text
 from tallystick_service.answer import Answer
 from tallystick_service.api.epochs import (
+    EPOCH,
     checkpoint_of,
     epoch_row,
     epoch_view,
     weights_view,
 )
+from tallystick_service.api.state import SKILL_TYPE
 from tallystick_service.charts import Chart, Series, chart
-from tallystick_service.route import Parameter, Question, page
+from tallystick_service.route import Question, page
 from tallystick_service.shown import board_of, closings_of, public_boards, skill_types
 from tallystick_service.tables import csv_answer
 from tallystick_service.weights import newest_epoch, weight_table
@@ -139,9 +141,6 @@ def _weights_csv(question: Question) -> Answer:
     return csv_answer("weights.csv", ("epoch", "line", "uid", "weight", "uint16"), rows)
 
 
-_EPOCH = Parameter(name="epoch", meaning="the number of an epoch", kind="number", required=True)
-_TYPE = Parameter(name="skill_type", meaning="a skill type", required=True)
-
 ROUTES = (
     page(
         "/network", "Weights, leaderboards, validators, epochs and thresholds.", _network, "board"
@@ -158,14 +157,14 @@ ROUTES = (
         "One epoch: digests, thresholds, roots, and how to prove them.",
         _epoch,
         "epochs",
-        _EPOCH,
+        EPOCH,
     ),
     page(
         "/network/leaderboards/{skill_type}.csv",
         "The leaderboard of a skill type as CSV.",
         _board_csv,
         "board",
-        _TYPE,
+        SKILL_TYPE,
     ),
     page("/network/epochs.csv", "The epochs as CSV.", _epochs_csv, "epochs"),
     page(
