@@ -197,19 +197,6 @@ def test_a_change_that_failed_spoils_those_that_are_one_with_it(tmp_path: Path) 
         ledger.verify()
 
 
-def test_an_adoption_counts_from_its_epoch_whenever_it_was_scheduled(tmp_path: Path) -> None:
-    digests = set()
-    for name, scheduled in (("a", 0), ("b", 1), ("c", 2)):
-        with begun(tmp_path / f"{name}.db") as ledger:
-            for epoch in range(4):
-                if epoch == scheduled:
-                    ledger.adopt("skills@1.1.0", 3, major=True)
-                close(ledger, NETWORK, both(epoch), SLOTS)
-            digests.add(standing(ledger)[:2])
-            ledger.verify()
-    assert len(digests) == 1
-
-
 def hostile(epoch: int) -> list[tuple[bytes, str]]:
     """Lines that a state does not record, each with its code."""
     (good,) = records(ALICE, epoch, 1)

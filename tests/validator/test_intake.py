@@ -44,17 +44,13 @@ def intake(tmp_path: Path, admission: Admission) -> Iterator[Intake]:
         yield opened
 
 
-def take(intake: Intake, rows: list[bytes]) -> list[Answer]:
-    return intake.take(rows)
-
-
 def statuses(answers: list[Answer]) -> list[str]:
     return [answer.status for answer in answers]
 
 
 def test_each_line_is_answered_in_its_place(intake: Intake) -> None:
     first, second = lines(records(ALICE, 0, 2))
-    answers = take(intake, [first, first, b"{", second])
+    answers = intake.take([first, first, b"{", second])
     assert [(a.line, a.status) for a in answers] == [
         (1, "recorded"),
         (2, "duplicate"),
@@ -70,8 +66,8 @@ def test_each_line_is_answered_in_its_place(intake: Intake) -> None:
 def test_another_spelling_is_the_same_record(intake: Intake) -> None:
     (row,) = records(ALICE, 0, 1)
     spelled = json.dumps(dict(reversed(row.items())), indent=1).replace("\n", " ").encode()
-    assert statuses(take(intake, lines([row]))) == ["recorded"]
-    assert statuses(take(intake, [spelled, b"  " + spelled + b"\r"])) == ["duplicate"] * 2
+    assert statuses(intake.take(lines([row]))) == ["recorded"]
+    assert statuses(intake.take([spelled, b"  " + spelled + b"\r"])) == ["duplicate"] * 2
 
 
 def test_missed_deadlines_and_events_are_records_too(intake: Intake) -> None:
@@ -80,8 +76,8 @@ def test_missed_deadlines_and_events_are_records_too(intake: Intake) -> None:
         event("e", "collusion_flag", "m", validator=ALICE),
         event("f", "collusion_flag", "m", validator=ALICE),
     ]
-    assert statuses(take(intake, lines(rows))) == ["recorded"] * 3
-    assert statuses(take(intake, lines(rows))) == ["duplicate"] * 3
+    assert statuses(intake.take(lines(rows))) == ["recorded"] * 3
+    assert statuses(intake.take(lines(rows))) == ["duplicate"] * 3
     intake.freeze(0)
     assert len(intake.lines(0)) == 3
 
@@ -108,7 +104,7 @@ def test_missed_deadlines_and_events_are_records_too(intake: Intake) -> None:
 )
 def test_a_bad_line_is_refused_by_its_code(intake: Intake, line: bytes, code: str) -> None:
     intake.admission.block = network().first_block(7)
-    (answer,) = take(intake, [line])
+    (answer,) = intake.take([line])
     assert (answer.status, answer.code) == ("rejected", code)
     assert answer.expected
     assert len(answer.to_json()) < 1000
@@ -125,7 +121,7 @@ def test_what_a_record_leaves_out_is_filled_in(intake: Intake) -> None:
     hotkey = record("t")["miner"]["hotkey"]
     admission = intake.admission
     admission.block, admission.uids = network().first_block(4) + 3, {hotkey: 17}
-    assert statuses(take(intake, [sparse("t")])) == ["recorded"]
+    assert statuses(intake.take([sparse("t")])) == ["recorded"]
     intake.freeze(4)
     row = json.loads(intake.lines(4)[0])
     assert (row["round"], row["epoch"]) == (4 * ROUNDS + 1, 4)
@@ -136,7 +132,7 @@ def test_what_a_record_says_stays(intake: Intake) -> None:
     admission = intake.admission
     admission.block, admission.uids = network().first_block(4), {record("t")["miner"]["hotkey"]: 17}
     rows = [sparse("t", round=1), sparse("u", role="auditor", epoch=4)]
-    assert statuses(take(intake, rows)) == ["recorded"] * 2
+    assert statuses(intake.take(rows)) == ["recorded"] * 2
     intake.freeze(4)
     kept = {row["task_id"]: row for row in map(json.loads, intake.lines(4))}
     assert (kept["t"]["round"], kept["t"]["epoch"]) == (1, 0)
@@ -146,9 +142,9 @@ def test_what_a_record_says_stays(intake: Intake) -> None:
 def test_a_record_without_a_round_counts_once_however_late_it_comes_again(intake: Intake) -> None:
     admission = intake.admission
     admission.block, admission.uids = network().first_block(0), {record("t")["miner"]["hotkey"]: 17}
-    assert statuses(take(intake, [sparse("t")])) == ["recorded"]
+    assert statuses(intake.take([sparse("t")])) == ["recorded"]
     admission.block = network().first_block(3)
-    assert statuses(take(intake, [sparse("t"), sparse("u")])) == ["duplicate", "recorded"]
+    assert statuses(intake.take([sparse("t"), sparse("u")])) == ["duplicate", "recorded"]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +163,7 @@ def test_what_cannot_be_filled_in_is_refused_by_its_code(
 ) -> None:
     admission = intake.admission
     admission.block, admission.uids = network().first_block(4), uids
-    (answer,) = take(intake, [sparse("t", **{"miner": {"hotkey": "hk-1"}, **more})])
+    (answer,) = intake.take([sparse("t", **{"miner": {"hotkey": "hk-1"}, **more})])
     assert (answer.status, answer.code, answer.path) == ("rejected", code, path)
 
 
@@ -176,14 +172,14 @@ def test_no_round_is_filled_in_before_there_is_one(
     intake: Intake, block: int | None, code: str
 ) -> None:
     intake.admission.block = block
-    (answer,) = take(intake, [sparse("t")])
+    (answer,) = intake.take([sparse("t")])
     assert (answer.status, answer.code) == ("rejected", code)
 
 
 def test_the_second_of_two_that_differ_is_refused(intake: Intake) -> None:
     (row,) = records(ALICE, 0, 1)
-    assert statuses(take(intake, lines([row]))) == ["recorded"]
-    (answer,) = take(intake, lines([{**row, "consensus": 0.5}]))
+    assert statuses(intake.take(lines([row]))) == ["recorded"]
+    (answer,) = intake.take(lines([{**row, "consensus": 0.5}]))
     assert (answer.status, answer.code) == ("rejected", "conflict")
     intake.freeze(0)
     assert intake.lines(0) == tuple(lines([row]))
@@ -192,7 +188,7 @@ def test_the_second_of_two_that_differ_is_refused(intake: Intake) -> None:
 def test_a_full_intake_refuses_and_loses_nothing(tmp_path: Path, admission: Admission) -> None:
     rows = lines(records(ALICE, 0, 6))
     with Intake(tmp_path / "i.db", admission, waiting_bytes=3 * len(rows[0]) + 100) as intake:
-        answers = take(intake, rows)
+        answers = intake.take(rows)
         kept = [
             row for row, answer in zip(rows, answers, strict=True) if answer.status == "recorded"
         ]
@@ -201,13 +197,13 @@ def test_a_full_intake_refuses_and_loses_nothing(tmp_path: Path, admission: Admi
         intake.freeze(0)
         assert sorted(intake.lines(0)) == sorted(kept)
         intake.settle(0, intake.identities(0))
-        assert "recorded" in statuses(take(intake, [row for row in rows if row not in kept]))
+        assert "recorded" in statuses(intake.take([row for row in rows if row not in kept]))
 
 
 def test_a_batch_is_bounded_and_the_rest_waits(tmp_path: Path, admission: Admission) -> None:
     rows = lines(records(ALICE, 0, 6))
     with Intake(tmp_path / "i.db", admission, batch_bytes=3 * len(rows[0]) + 100) as intake:
-        take(intake, rows)
+        intake.take(rows)
         batches = []
         for epoch in range(3):
             intake.freeze(epoch)
@@ -220,7 +216,7 @@ def test_a_batch_is_bounded_and_the_rest_waits(tmp_path: Path, admission: Admiss
 
 def test_a_batch_that_counted_is_closed_and_its_records_are_known(intake: Intake) -> None:
     rows = lines(records(ALICE, 0, 4))
-    take(intake, rows)
+    intake.take(rows)
     intake.freeze(0)
     assert intake.unsettled(1) == (0,)
     assert intake.newest_settled() is None
@@ -228,29 +224,18 @@ def test_a_batch_that_counted_is_closed_and_its_records_are_known(intake: Intake
     intake.settle(0, ())
     assert (intake.unsettled(1), intake.newest_settled()) == ((), 0)
     assert intake.counts().bytes == 0
-    assert statuses(take(intake, rows)) == ["duplicate"] * 4
+    assert statuses(intake.take(rows)) == ["duplicate"] * 4
     intake.freeze(1)
     assert intake.lines(1) == ()
 
 
-def test_a_batch_that_did_not_count_waits_for_the_next(intake: Intake) -> None:
-    rows = lines(records(ALICE, 0, 4))
-    take(intake, rows)
-    intake.freeze(0)
-    before = intake.lines(0)
-    intake.settle(0, ())
-    assert intake.lines(0) == ()
-    intake.freeze(1)
-    assert intake.lines(1) == before
-
-
 def test_records_that_the_state_refused_can_be_sent_again(intake: Intake) -> None:
     rows = lines(records(ALICE, 0, 2))
-    take(intake, rows)
+    intake.take(rows)
     intake.freeze(0)
     judged = intake.admission.judge(rows[0], 1)
     intake.settle(0, {judged.identity}, lets_go=True)  # type: ignore[union-attr]  # it is admitted
-    assert statuses(take(intake, rows)) == ["duplicate", "recorded"]
+    assert statuses(intake.take(rows)) == ["duplicate", "recorded"]
 
 
 def test_a_record_that_was_changed_on_the_disk_is_no_part_of_a_batch(
@@ -258,7 +243,7 @@ def test_a_record_that_was_changed_on_the_disk_is_no_part_of_a_batch(
 ) -> None:
     path = tmp_path / "i.db"
     with Intake(path, admission) as intake:
-        take(intake, lines(records(ALICE, 0, 2)))
+        intake.take(lines(records(ALICE, 0, 2)))
         intake.freeze(0)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE record SET line = replace(line, '30000', '30001') WHERE seq = 1")
@@ -266,26 +251,19 @@ def test_a_record_that_was_changed_on_the_disk_is_no_part_of_a_batch(
         intake.lines(0)
 
 
-def test_records_of_later_epochs_wait_for_them(intake: Intake) -> None:
-    take(intake, lines(records(ALICE, 0, 1) + records(ALICE, 2, 1)))
-    for epoch, count in ((0, 1), (1, 0), (2, 1)):
-        intake.freeze(epoch)
-        assert len(intake.lines(epoch)) == count
-
-
 def test_old_digests_are_forgotten(intake: Intake) -> None:
     rows = lines(records(ALICE, 0, 1))
-    take(intake, rows)
+    intake.take(rows)
     for epoch in (0, KEPT_EPOCHS, KEPT_EPOCHS + 1):
         intake.freeze(epoch)
         intake.settle(epoch, intake.identities(epoch))
-    assert statuses(take(intake, rows)) == ["recorded"]
+    assert statuses(intake.take(rows)) == ["recorded"]
 
 
 def test_many_senders_at_once_have_their_own_answers(intake: Intake) -> None:
     every = [lines(records(ALICE, epoch, 20)) for epoch in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        answers = [*pool.map(lambda rows: take(intake, rows), every * 2)]
+        answers = [*pool.map(intake.take, every * 2)]
     assert all([a.line for a in of_sender] == [*range(1, 21)] for of_sender in answers)
     counted = [status for of_sender in answers for status in statuses(of_sender)]
     assert (counted.count("recorded"), counted.count("duplicate")) == (160, 160)
@@ -317,7 +295,7 @@ def test_another_file_is_refused_and_stays(tmp_path: Path, admission: Admission)
 def test_a_damaged_file_is_told(tmp_path: Path, admission: Admission) -> None:
     path = tmp_path / "i.db"
     with Intake(path, admission) as intake:
-        take(intake, lines(records(ALICE, 0, 50)))
+        intake.take(lines(records(ALICE, 0, 50)))
     data = bytearray(path.read_bytes())
     data[4096:] = os.urandom(len(data) - 4096)
     path.write_bytes(data)
@@ -365,7 +343,7 @@ class Batches(RuleBasedStateMachine):
             expected.append("duplicate" if number in known else "recorded")
             self.waiting |= {number} - known
             known.add(number)
-        assert statuses(take(self.intake, [self.rows[n] for n in numbers])) == expected
+        assert statuses(self.intake.take([self.rows[n] for n in numbers])) == expected
 
     @rule(epoch=st.integers(0, 2))
     def freeze(self, epoch: int) -> None:
@@ -410,7 +388,7 @@ def test_a_killed_intake_has_all_that_it_answered(tmp_path: Path, admission: Adm
     path, rows = tmp_path / "i.db", lines(records(ALICE, 0, 20))
     with Intake(path, admission) as intake:
         for number, row in enumerate(rows, 1):
-            assert statuses(take(intake, [row])) == ["recorded"]
+            assert statuses(intake.take([row])) == ["recorded"]
             if number not in {1, 7, 20}:
                 continue
             left = tmp_path / f"{number}"
@@ -418,9 +396,9 @@ def test_a_killed_intake_has_all_that_it_answered(tmp_path: Path, admission: Adm
             for file in tmp_path.glob("i.db*"):
                 shutil.copy(file, left)
             with Intake(left / "i.db", admission) as again:
-                assert statuses(take(again, rows[:number])) == ["duplicate"] * number
+                assert statuses(again.take(rows[:number])) == ["duplicate"] * number
                 assert again.counts().waiting == number
 
 
 def test_as_many_lines_as_anybody_sends_are_answered(intake: Intake) -> None:
-    assert len(take(intake, [b"{"] * 2000)) == 2000
+    assert len(intake.take([b"{"] * 2000)) == 2000

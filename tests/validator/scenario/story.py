@@ -110,9 +110,7 @@ class Story:
     sent: set[tuple[str, str]] = attrs.field(factory=set)
     due: set[tuple[str, int]] = attrs.field(factory=set)
     stays_down: dict[int, int] = attrs.field(factory=dict)
-    statuses: Counter[str] = attrs.field(factory=Counter)
     files: int = 0
-    troubles: dict[str, set[str]] = attrs.field(factory=dict)
 
     @property
     def houses(self) -> list[House]:
@@ -251,7 +249,6 @@ class Story:
     def _expect_rows(self, epoch: int) -> None:
         """Note whose row of an epoch must be on the chain: whose daemon has closed it in time."""
         for house in self.houses:
-            self.troubles.setdefault(house.name, set()).update(house.codes())
             if house.is_alive and house.open_epoch() > epoch:
                 self.due.add((house.hotkey, epoch))
 
@@ -306,7 +303,6 @@ class Story:
         pending = self.pending[house.hotkey]
         rows = pending[:most]
         for row, status in zip(rows, way(rows), strict=False):
-            self.statuses[status] += 1
             assert status in {"recorded", "duplicate"}, (status, row)
             # some are sent again, as after an answer that was lost
             if self.chance.random() < 0.9:
@@ -336,23 +332,18 @@ class Story:
             assert not self.sent - counts.keys(), sorted(self.sent - counts.keys())[:9]
             assert counts.keys() == self.sent
             assert set(counts.values()) == {1}
+        self._check_rows()
         return {
             "deaths": dict(sum((house.deaths for house in houses), Counter[str]())),
             "records": len(self.sent),
-            "statuses": dict(self.statuses),
-            "rows": self._check_rows(),
-            "late": sum(e.get("late", 0) for e in _closings(houses[0])),
-            "troubles": {name: sorted(codes) for name, codes in self.troubles.items()},
         }
 
-    def _check_rows(self) -> int:
+    def _check_rows(self) -> None:
         rows = self.subnet.rows()
-        number = 0
         for house in self.houses:
             of_house = rows[house.hotkey]
             for epoch, entries in of_house.items():
                 assert len(entries) == 1, (house.name, epoch, entries)
-                number += 1
             lacking = {epoch for hotkey, epoch in self.due if hotkey == house.hotkey} - {*of_house}
             assert not lacking, (house.name, lacking, house.tell())
         for epoch in {epoch for of_house in rows.values() for epoch in of_house}:
@@ -360,11 +351,6 @@ class Story:
             assert len({entry.pairs for entry in sent}) == 1, (epoch, sent)
             is_new = self.adopts_at is not None and epoch >= self.adopts_at
             assert {entry.version_key for entry in sent} == {1_002_000 if is_new else 1_001_000}
-        return number
-
-
-def _closings(house: House) -> Iterable[dict[str, int]]:
-    return (entry for entry in house.log if entry["event"] == "closed an epoch")
 
 
 def _later(kill: Kill, act: Callable[[str], None]) -> None:

@@ -21,6 +21,7 @@ from cli.command import run
 from state.subnet import Record, record
 from validator.daemons import posting
 from validator.scenario.wires import Mode, Wire, eventually
+from validator.states import begun
 
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
@@ -33,6 +34,8 @@ EPOCH_BLOCKS = ROUND_BLOCKS * ROUNDS
 COMMIT_BY, VOTE_BY, WEIGHTS_AT = 10, 24, 30
 BEGUN_WITH, ADOPTED = "skills@1.1.0", "skills@1.2.0"
 SKILL = "executable_python"
+NAMES = ("ann", "ben", "cem")
+"""The keys of the validators."""
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(6))
 PATIENCE = 600.0
 """Seconds after which something that has not come is given up; nothing is proved by them."""
@@ -58,11 +61,11 @@ validators_from_rao = 1
 """
 
 
-def simulation(names: Sequence[str], *, commit_reveal: bool) -> str:
+def simulation(*, commit_reveal: bool) -> str:
     """The file of a chain of validators whose keys sign, and of miners."""
     neurons = "".join(f'[[subnet.neuron]]\nhotkey = "{hotkey}"\n' for hotkey in MINERS) + "".join(
         f'[[subnet.neuron]]\nname = "{name}"\nhas_key = true\nstake_rao = 1000\npermit = true\n'
-        for name in names
+        for name in NAMES
     )
     return (
         f"format = 1\n[chain]\nfinality_lag = {LAG}\nkeep_blocks = 100000\nblock_time = 0\n"
@@ -119,13 +122,13 @@ class House:
         self._ready, self._lock = threading.Event(), threading.Lock()
         self._reader: threading.Thread | None = None
 
-    def write(self, state: Path, network: str = NETWORK, more: str = "") -> None:
+    def write(self, state: Path) -> None:
         """Write its files, with a copy of a state."""
         self.folder.mkdir()
         for folder in ("records", "adoptions"):
             (self.folder / folder).mkdir()
         shutil.copyfile(state, self.folder / "subnet.db")
-        (self.folder / "network.toml").write_text(network)
+        (self.folder / "network.toml").write_text(NETWORK)
         peers = ", ".join(f'"http://127.0.0.1:{wire.port}"' for wire in self.peers.values())
         # peers ask it by the ports of the wires between them
         names = ", ".join(f'"127.0.0.1:{wire.port}"' for wire in self.to_it)
@@ -136,7 +139,7 @@ class House:
             f"poll_seconds = 0.1\ndeadline_seconds = 20\n"
             f'[intake]\nsocket = "in.sock"\nfolder = "records"\n'
             f"[exchange]\npeers = [{peers}]\n[service]\nport = 0\n"
-            f"allow_hosts = [{names}]\n{more}"
+            f"allow_hosts = [{names}]\n"
         )
 
     # its process
@@ -210,15 +213,6 @@ class House:
         """Have it kill itself at a call of the chain."""
         self.trapped_at = place
         (self.folder / "trap").write_text(f"{met} {seconds}")
-
-    def cut_chain(self, mode: Mode) -> None:
-        """Cut it off from the chain, or let it back."""
-        beside, cut = self.folder / ".cut", self.folder / "cut"
-        if mode == "open":
-            cut.unlink()
-        else:
-            beside.write_text(mode)
-            beside.replace(cut)
 
     def bury(self) -> bool:
         """Take note of its death; gives whether it is dead by a kill.
@@ -372,14 +366,13 @@ class Subnet:
             if who in pair:
                 wire.set(mode)
 
-    def to(self, block: int, *, settle: bool = True) -> None:
+    def to(self, block: int) -> None:
         """Make blocks until one is finalized, and wait until all that live have acted on it."""
         best = self.chain.now().best
         if block + LAG > best:
             self.chain.advance(block + LAG - best)
         self.finalized = max(self.finalized, block)
-        if settle:
-            self.settle()
+        self.settle()
 
     def settle(self) -> None:
         """Wait until each validator that lives has acted on the finalized block."""
@@ -408,39 +401,29 @@ class Subnet:
 @contextmanager
 def subnet(
     folder: Path,
-    names: Sequence[str] = ("ann", "ben", "cem"),
     *,
     commit_reveal: bool = False,
-    networks: Mapping[int, str] | None = None,
-    rules: Mapping[int, str] | None = None,
 ) -> Iterator[Subnet]:
     """Run a chain; the validators are written, and not yet begun.
 
     Args:
         folder: of all files.
-        names: of the validators' keys.
         commit_reveal: whether rows are committed first.
-        networks: network files of single validators, in place of the common one.
-        rules: rules with which the state of single validators began.
     """
     network = Network.parse(NETWORK, "network.toml")
     file = folder / "simulated.toml"
-    file.write_text(simulation(names, commit_reveal=commit_reveal))
-    states = dict[str, Path]()
-    for reference in {BEGUN_WITH, *(rules or {}).values()}:
-        states[reference] = folder / f"{reference.replace('@', '-')}.db"
-        Ledger.create(states[reference], reference).close()
+    file.write_text(simulation(commit_reveal=commit_reveal))
+    state = begun(folder / "begun.db", BEGUN_WITH)
     chain = SharedChain(file)
-    houses = [House(folder / name, name) for name in names]
-    wires = {pair: Wire() for pair in permutations(range(len(names)), 2)}
+    houses = [House(folder / name, name) for name in NAMES]
+    wires = {pair: Wire() for pair in permutations(range(len(NAMES)), 2)}
     try:
         for index, house in enumerate(houses):
             house.peers = {
-                names[answers]: wire for (asks, answers), wire in wires.items() if asks == index
+                NAMES[answers]: wire for (asks, answers), wire in wires.items() if asks == index
             }
             house.reached_by(wire for (_, answers), wire in wires.items() if answers == index)
-            state = states[(rules or {}).get(index, BEGUN_WITH)]
-            house.write(state, (networks or {}).get(index, NETWORK))
+            house.write(state)
         yield Subnet(chain, houses, wires, network)
     finally:
         for house in houses:

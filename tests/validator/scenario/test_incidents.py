@@ -10,16 +10,13 @@ from validator.scenario.subnets import (
     ANCHOR,
     COMMIT_BY,
     EPOCH_BLOCKS,
-    PATIENCE,
     VOTE_BY,
     WEIGHTS_AT,
-    House,
     Subnet,
     records,
     subnet,
     tasks,
 )
-from validator.scenario.wires import Mode, eventually
 
 pytestmark = pytest.mark.nightly
 HOPS = (0, 1, 5, COMMIT_BY, 13, 18, VOTE_BY, WEIGHTS_AT, 34, 165, 169)
@@ -65,13 +62,6 @@ def check_rows(made: Subnet, epochs: Iterable[int]) -> None:
         assert len({entries[0].pairs for entries in sent}) == 1, (epoch, sent)
 
 
-def wait_for(made: Subnet, house: House, code: str) -> str:
-    """Wait for a problem of a validator; gives its message with what to do."""
-    eventually(PATIENCE, lambda: code in house.codes(), made.tell)
-    problems = house.health()["problems"]
-    return next(f"{p['message']}: {p['remedy']}" for p in problems if p["code"] == code)
-
-
 def test_a_state_of_an_old_backup_catches_up(tmp_path: Path) -> None:
     with subnet(tmp_path) as made:
         begin(made)
@@ -111,34 +101,6 @@ def test_a_state_of_an_old_backup_catches_up(tmp_path: Path) -> None:
         assert len(again) == 2
         assert len({entry.pairs for entry in again}) == 1
         check_rows(made, (0, 1, 3))
-
-
-def test_a_chain_that_is_away_for_ten_epochs_is_caught_up_with(tmp_path: Path) -> None:
-    with subnet(tmp_path) as made:
-        begin(made)
-        sent = feed(made, 0)
-        modes: tuple[Mode, ...] = ("refuse", "hang", "refuse")
-        for house, mode in zip(made.houses, modes, strict=True):
-            house.cut_chain(mode)
-        for house in made.houses:
-            told = wait_for(made, house, "chain-unreachable")
-            assert "look at the endpoint and the network" in told
-        made.to(made.network.end_block(9) + 100, settle=False)
-        for house in made.houses:
-            house.cut_chain("open")
-        made.settle()
-        assert {house.open_epoch() for house in made.houses} == {10}
-        sent |= feed(made, 10)
-        go(made, 10)
-        sent |= feed(made, 11)
-        go(made, 11)
-        end(made)
-        assert len({house.digest() for house in made.houses}) == 1
-        for house in made.houses:
-            assert tasks(house.exported()) == dict.fromkeys(sent, 1)
-        # rows of epochs that are over are not sent
-        check_rows(made, (10, 11))
-        assert all({*epochs} == {10, 11} for epochs in made.rows().values())
 
 
 def test_a_fork_that_takes_ballots_and_rows_back_changes_nothing(tmp_path: Path) -> None:

@@ -1,25 +1,19 @@
-"""``tallystick``, killed at a call of its chain, or cut off from it, as files of its folder say.
+"""``tallystick``, killed at a call of its chain, as a file of its folder says.
 
 The file ``trap`` has the call, what it is about and a delay in seconds: ``commit before 0``,
-``submit_row after 0.02``, or ``neurons 344 0``, the read of a block. It is of one kill. As long as
-the file ``cut`` is there, no call of the chain is answered: it is refused, or hangs.
+``submit_row after 0.02``, or ``neurons 344 0``, the read of a block. It is of one kill.
 """
 
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 from tallystick.cli.main import main
-from tallystick_chain.chain import ChainError, Refusal
-from tallystick_chain.simulated import shared_chain
-from tallystick_chain.simulated.model import Block
-from tallystick_chain.simulated.shared_chain import SharedChain
-from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
+from tallystick_chain.simulated.simulation import HotkeyView
 
-TRAP, CUT = Path("trap"), Path("cut")
+TRAP = Path("trap")
 
 
 def _kill() -> None:
@@ -51,27 +45,7 @@ def _trapped(name: str) -> None:
     setattr(HotkeyView, name, met)
 
 
-class CutChain(SharedChain):
-    """The chain of a file, which the test can cut off."""
-
-    def now(self) -> SimulatedChain:
-        _pass()
-        return super().now()
-
-    def do(self, name: str, netuid: int, **arguments: Any) -> Block:  # noqa: ANN401  # of any rule
-        _pass()
-        return super().do(name, netuid, **arguments)
-
-
-def _pass() -> None:
-    while CUT.exists():
-        if CUT.read_text() == "refuse":
-            raise ChainError("the chain is cut off", Refusal.UNREACHABLE)
-        time.sleep(0.05)
-
-
 if __name__ == "__main__":
-    shared_chain.SharedChain = CutChain  # type: ignore[misc]
     for name in ("commit", "submit_row", "neurons"):
         _trapped(name)
     main()
