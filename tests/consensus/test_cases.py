@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
+from math import nan
 from typing import Any
 
 import pytest
@@ -104,83 +105,58 @@ def test_rule_sets_of_one_version_have_one_consensus() -> None:
     assert before.section(CONSENSUS) == after.section(CONSENSUS)
 
 
-def changed(change: Callable[[Json], None]) -> Json:
-    """A group of a case with something wrong in it."""
-    group = copy.deepcopy(cases("consensus")[1]["group"])
-    change(group)
-    return group
-
-
-def _submission(group: Json, place: int = 0) -> Json:
-    submission: Json = group["members"][place]["submission"]
-    return submission
-
-
-def _without(group: Json, key: str) -> None:
-    del group[key]
-
-
-MALFORMED: dict[str, tuple[Callable[[Json], None], str, str]] = {
-    "no members": (lambda g: _without(g, "members"), "missing-field", "members"),
-    "nobody": (lambda g: g.update(members=[]), "invalid-record", "members"),
-    "seventeen": (lambda g: g.update(members=g["members"] * 9), "too-many", "members"),
-    "one twice": (
-        lambda g: g["members"].append(g["members"][0]),
-        "duplicate-member",
-        "members[2].hotkey",
-    ),
-    "another role": (
-        lambda g: g["members"][0].update(role="judge"),
-        "not-allowed",
-        "members[0].role",
-    ),
-    "no verdict": (
-        lambda g: _without(_submission(g), "verdict"),
-        "missing-field",
-        "members[0].submission.verdict",
-    ),
-    "an unknown verdict": (
-        lambda g: _submission(g).update(verdict="WARN"),
-        "not-allowed",
-        "members[0].submission.verdict",
-    ),
-    "a risk of a hundred": (
-        lambda g: _submission(g, 1).update(risk_score=100),
-        "out-of-range",
-        "members[1].submission.risk_score",
-    ),
-    "no number": (
-        lambda g: _submission(g, 1).update(risk_score=float("nan")),
-        "not-finite",
-        "members[1].submission.risk_score",
-    ),
-    "another kind": (
-        lambda g: _submission(g).update(capabilities=[{"kind": "gpu", "value": "1"}]),
+GROUP = cases("consensus")[1]["group"]
+MEMBERS, GONE = GROUP["members"], object()
+UNKNOWN = {"kind": "gpu", "value": "1"}
+FINDING = {"category": "a", "severity": ""}
+MALFORMED = [
+    ("members", GONE, "missing-field", "members"),
+    ("members", [], "invalid-record", "members"),
+    ("members", MEMBERS * 9, "too-many", "members"),
+    ("members", [*MEMBERS, MEMBERS[0]], "duplicate-member", "members[2].hotkey"),
+    ("members/0/role", "judge", "not-allowed", "members[0].role"),
+    ("members/0/submission/verdict", GONE, "missing-field", "members[0].submission.verdict"),
+    ("members/0/submission/verdict", "WARN", "not-allowed", "members[0].submission.verdict"),
+    ("members/1/submission/risk_score", 100, "out-of-range", "members[1].submission.risk_score"),
+    ("members/1/submission/risk_score", nan, "not-finite", "members[1].submission.risk_score"),
+    (
+        "members/0/submission/capabilities",
+        [UNKNOWN],
         "not-allowed",
         "members[0].submission.capabilities[0].kind",
     ),
-    "half a line": (
-        lambda g: _submission(g).update(findings=[{"category": "a", "severity": "", "line": 0.5}]),
+    (
+        "members/0/submission/findings",
+        [{**FINDING, "line": 0.5}],
         "wrong-type",
         "members[0].submission.findings[0].line",
     ),
-    "too many findings": (
-        lambda g: _submission(g).update(findings=[{"category": "a", "severity": ""}] * 1001),
+    (
+        "members/0/submission/findings",
+        [FINDING] * 1001,
         "too-many",
         "members[0].submission.findings",
     ),
-    "an unknown field": (lambda g: g.update(seed="x"), "unknown-field", "seed"),
-    "an unknown type": (lambda g: g.update(skill_type="essay"), "unknown-skill-type", "skill_type"),
-    "an unknown round": (lambda g: g.update(round=-1), "out-of-range", "round"),
-}
+    ("seed", "x", "unknown-field", "seed"),
+    ("skill_type", "essay", "unknown-skill-type", "skill_type"),
+    ("round", -1, "out-of-range", "round"),
+]
 
 
-@pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_group_is_refused_by_its_place(name: str) -> None:
-    change, code, path = MALFORMED[name]
-    group = changed(change)
-    line = json.dumps(group).encode()
-    for given in (group, line):
+@pytest.mark.parametrize(("place", "value", "code", "path"), MALFORMED)
+def test_a_malformed_group_is_refused_by_its_place(
+    place: str, value: object, code: str, path: str
+) -> None:
+    group = copy.deepcopy(GROUP)
+    *steps, last = (int(step) if step.isdigit() else step for step in place.split("/"))
+    part = group
+    for step in steps:
+        part = part[step]
+    if value is GONE:
+        del part[last]
+    else:
+        part[last] = value
+    for given in (group, json.dumps(group).encode()):
         (found,) = tallystick.consensus([given], scorer_of("skills@1.1.0"))
         assert isinstance(found, Reject)
         assert (found.code, found.path) == (code, path)
