@@ -173,7 +173,7 @@ class Reader:
 
 def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Make a folder the reader's place: with the checkout's data, first on the search path."""
-    for name in ("plugins", "rules", "tests"):
+    for name in ("plugins", "rules"):
         (folder / name).symlink_to(ROOT / name)
     patch.chdir(folder)
     patch.syspath_prepend(folder)
