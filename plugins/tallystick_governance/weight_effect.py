@@ -18,7 +18,7 @@ from tallystick_governance.backtest.candidates import Candidate, Identity
 from tallystick_governance.backtest.history import reader_of
 from tallystick_governance.backtest.outcome import History
 from tallystick_governance.backtest.replay import Start, replays
-from tallystick_governance.backtest.run import outcome_of
+from tallystick_governance.backtest.run import BacktestRun
 from tallystick_governance.backtest.statistics import Bootstrap
 from tallystick_governance.backtest.weights import WeightComparison, compare_weights
 from tallystick_state.ledger import Ledger
@@ -93,7 +93,7 @@ def history_effect(  # noqa: PLR0913  # as above
         map(_candidate, (old, new)),
         None if groups is None else path_of(groups, "a file of groups"),
     )
-    outcome = outcome_of(reader)
+    outcome = BacktestRun(reader).outcome()
     found = replays(reader, outcome, InProcess(), follows=True, start=state)
     with closing(found) as replayed:
         before, after = replayed

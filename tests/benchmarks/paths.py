@@ -16,7 +16,7 @@ import floats
 import tallystick
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
-from tallystick.scoring.executors.executor import Executor
+from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.facts.run import extract_file
@@ -24,7 +24,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
-from tallystick_governance.backtest.run import backtest, outcome_of
+from tallystick_governance.backtest.run import BacktestRun, backtest
 
 RULES = "skills@1.0.0"
 SWEPT = "axes.policy.weight"
@@ -173,8 +173,8 @@ def in_memory(inputs: Inputs, _: Told) -> Found:
 def counted(number: int, workers: int, inputs: Inputs, told: Told) -> Found:
     """Facts under many candidates."""
     some = candidates(number)
-    executor = Local(workers) if workers > 1 else None
-    found = outcome_of(reader_of(inputs.facts, some), progress=told, executor=executor)
+    executor = Local(workers) if workers > 1 else InProcess()
+    found = BacktestRun(reader_of(inputs.facts, some), executor, told).outcome()
     given = found.candidates[0].types.values()
     nano = sum(each.emission.total() for each in given)
     return number * inputs.rows, nano / 1e9

@@ -113,7 +113,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         candidates,
         None if groups is None else path_of(groups, "a file of groups"),
     )
-    run = _Run(reader, executor or InProcess(), progress, start)
+    run = BacktestRun(reader, executor or InProcess(), progress, start)
     with building(output, [candidate.name for candidate in candidates]) as build:
         outcome = run.outcome(build.flips, build.epoch if with_state else None)
         weights = dict[int, WeightComparison]()
@@ -171,50 +171,34 @@ def _incentives(
     return incentives(paid.miners, before, after, network)
 
 
-def outcome_of(
-    reader: Reader,
-    *,
-    on_flips: OnFlips | None = None,
-    on_epoch: OnEpoch | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Outcome:
-    """Score a history under each candidate, and write nothing.
-
-    Args:
-        reader: the history, and the candidates.
-        on_flips: takes the flips.
-        on_epoch: takes the states; with it the epochs are replayed, and all of the outcome is by
-            the thresholds that the replays lead to.
-        executor: who counts and replays; by default this process.
-        progress: takes the number of lines so far.
-
-    Raises:
-        InputError: as `backtest`.
-        StateError: as `backtest`.
-    """
-    run = _Run(reader, executor or InProcess(), progress)
-    return run.outcome(on_flips, on_epoch)
-
-
 @attrs.frozen(eq=False)
-class _Run:
-    """A history under some candidates.
+class BacktestRun:
+    """A history under some candidates; nothing of it is written.
 
     Attributes:
         reader: the history, and the candidates.
-        executor: who counts and replays.
+        executor: who counts and replays; by default this process.
         progress: takes the number of lines so far.
         start: what the network is as the first epoch begins; None for a new one.
     """
 
     reader: Reader
-    executor: Executor
+    executor: Executor = attrs.field(factory=InProcess)
     progress: Progress | None = None
     start: Start | None = None
 
-    def outcome(self, on_flips: OnFlips | None, on_epoch: OnEpoch | None) -> Outcome:
-        """Return the outcome; where something takes the states, by a replay of the epochs."""
+    def outcome(self, on_flips: OnFlips | None = None, on_epoch: OnEpoch | None = None) -> Outcome:
+        """Return the outcome.
+
+        Args:
+            on_flips: takes the flips.
+            on_epoch: takes the states; with it the epochs are replayed, and all of the outcome is
+                by the thresholds that the replays lead to.
+
+        Raises:
+            InputError: as `backtest`.
+            StateError: as `backtest`.
+        """
         reader, candidates = self.reader, self.reader.candidates
         # with a replay, flips are by the thresholds of the second count
         first_flips = on_flips if on_epoch is None else None

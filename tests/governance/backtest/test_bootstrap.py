@@ -22,7 +22,7 @@ from tallystick_governance.backtest.candidates import Candidate, candidates_of, 
 from tallystick_governance.backtest.history import RoundStretches, count, reader_of
 from tallystick_governance.backtest.outcome import FlipRows, Outcome
 from tallystick_governance.backtest.report import Written
-from tallystick_governance.backtest.run import backtest, outcome_of
+from tallystick_governance.backtest.run import BacktestRun, backtest
 from tallystick_governance.backtest.statistics import (
     Bootstrap,
     Interval,
@@ -209,7 +209,7 @@ def test_the_stretches_sum_to_the_whole_history(
     history: Path, candidates: tuple[Candidate, ...]
 ) -> None:
     reader = reader_of(history, candidates)
-    whole: Outcome = outcome_of(reader)
+    whole: Outcome = BacktestRun(reader).outcome()
     period = whole.history.period
     assert period is not None
     stretches = RoundStretches.of(period.keys, len(whole.miners))

@@ -22,7 +22,7 @@ from tallystick.scoring.scorer import Scorer, bind
 from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
 from tallystick_governance.backtest.outcome import FlipRows, Outcome
-from tallystick_governance.backtest.run import outcome_of
+from tallystick_governance.backtest.run import BacktestRun
 
 CASES = {
     "skills": (
@@ -104,7 +104,7 @@ def counted(
             row = {name: values[place] for name, values in columns.items()}
             flips[rows.candidate][line] = row | {"skill_type": rows.skill_type}
 
-    return outcome_of(reader_of(history, candidates), on_flips=keep), flips
+    return BacktestRun(reader_of(history, candidates)).outcome(on_flips=keep), flips
 
 
 def nano(value: Any) -> int | None:  # noqa: ANN401  # a decimal or none

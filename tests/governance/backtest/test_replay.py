@@ -22,7 +22,7 @@ from tallystick_governance.backtest.candidates import Switch, candidates_of, par
 from tallystick_governance.backtest.history import reader_of
 from tallystick_governance.backtest.outcome import EpochState, Outcome
 from tallystick_governance.backtest.replay import replays
-from tallystick_governance.backtest.run import outcome_of
+from tallystick_governance.backtest.run import BacktestRun
 from tallystick_state.ledger import Ledger
 
 
@@ -31,7 +31,7 @@ def replayed(
 ) -> tuple[Outcome, list[EpochState]]:
     candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
     states: list[EpochState] = []
-    return outcome_of(reader_of(path, candidates), on_epoch=states.append), states
+    return BacktestRun(reader_of(path, candidates)).outcome(on_epoch=states.append), states
 
 
 @pytest.mark.parametrize("reference", fast_rows(["skills@1.0.0", "skills@1.1.0"], 1))
@@ -78,7 +78,7 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
     candidates = candidates_of(["skills@1.0.0"], [], installed(), SWITCHES)
     assert candidates[1].name == "skills@1.0.0→skills@1.1.0@2→skills@1.2.0@4"
     told = list[EpochState]()
-    outcome = outcome_of(reader_of(path, candidates), on_epoch=told.append)
+    outcome = BacktestRun(reader_of(path, candidates)).outcome(on_epoch=told.append)
     states = {each.epoch: each for each in told if each.candidate == 1}
     with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as ledger:
         register(ledger, records)
@@ -100,7 +100,7 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
             own = written(tmp_path / "own.jsonl", [r for r in records if r["epoch"] in epochs])
             if not own.stat().st_size:
                 continue
-            part = outcome_of(reader_of(own, alone))
+            part = BacktestRun(reader_of(own, alone)).outcome()
             quality.update(part.candidates[place].types[name].quality)
         assert found.quality == quality
         state = outcome.candidates[1].state
@@ -156,7 +156,7 @@ def test_a_worker_refuses_a_history_that_is_another_one(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", made(8))
     candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
     reader = reader_of(path, candidates)
-    outcome = outcome_of(reader)
+    outcome = BacktestRun(reader).outcome()
     made_of = replays(reader, outcome, Changing(path), follows=True)
     with closing(made_of) as found:
         next(found)

@@ -31,7 +31,7 @@ from tallystick_consensus.group import GroupConsensus
 from tallystick_governance.backtest.candidates import Candidate, Identity
 from tallystick_governance.backtest.history import reader_of
 from tallystick_governance.backtest.outcome import EpochState
-from tallystick_governance.backtest.run import outcome_of
+from tallystick_governance.backtest.run import BacktestRun
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.effect import Effect
 from tallystick_governance.diff.move import ThresholdPair
@@ -327,7 +327,7 @@ def results(rules: Scorer, history: Path, seed: int) -> dict[Result, object]:
     if "epochs" in sections:
         candidate = Candidate(Identity("it", rules.rule_set.reference, rules.digest), rules)
         epochs: list[EpochState] = []
-        outcome = outcome_of(reader_of(history, [candidate]), on_epoch=epochs.append)
+        outcome = BacktestRun(reader_of(history, [candidate])).outcome(on_epoch=epochs.append)
         state = outcome.baseline.state
         assert state is not None
         found["thresholds"] = [epoch.thresholds for epoch in epochs]
