@@ -79,15 +79,3 @@ def test_a_round_says_what_it_has(begun: Path) -> None:
     assert (
         told[1] == "round 3, pinned to epoch 0, is closed: 2 records of 2 miners, 1 missed or late"
     )
-
-
-def test_what_a_round_displaces_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with Ledger.create("state.db", "skills@1.1.0", validator="val-1") as ledger:
-        ledger.register("hk-1", 1, [PYTHON])
-        ledger.import_events([record("t1", consensus=0.2)])
-    own = written(tmp_path / "own.jsonl", [record("t1")])
-    told = run("round", "close", own, *ON).out.splitlines()[0]
-    assert told.endswith(
-        "1 recorded, 0 known already, 1 displaced (recorded before, now in quarantine)"
-    )

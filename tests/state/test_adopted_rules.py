@@ -17,15 +17,12 @@ from state.variants import put, variant, without_type
 
 import tallystick
 from tallystick.errors import RefusedError, StateError
-from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
 from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
 from tallystick_state.rules import StateRules, epoch_of, first_block, state_rules_of
-from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.schedule import Schedule
 from tallystick_state.sections.epochs import EPOCHS
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
@@ -125,36 +122,6 @@ def test_what_a_state_does_not_allow_is_refused_and_changes_nothing(
         with pytest.raises(StateError, match="for epoch, expected a whole number"):
             ledger.adopt(NEWEST, epoch)  # type: ignore[arg-type]
     assert (kinds(ledger), digest_of(ledger)) == before
-
-
-def two_lines() -> RulesInForce:
-    """The skills, and workflows with epochs of the same length."""
-    skills = state_rules_of(tallystick.load(NEW))
-    workflow = state_rules_of(tallystick.load("workflow@1.0.0"))
-    timed = under(workflow, with_section(workflow.rule_set, EPOCHS, skills.epochs))
-    lines = {"skills": Schedule(skills), "workflow": Schedule(timed)}
-    return RulesInForce(lines, installed())
-
-
-def test_a_line_takes_no_type_of_another_one() -> None:
-    in_force = two_lines()
-    skills = in_force.lines["skills"].first
-    types = {**skills.rule_set.skill_types, "workflow": skills.rule_set.skill_types[PYTHON]}
-    more = attrs.evolve(skills.rule_set, skill_types=types)
-    new = StateRules(attrs.evolve(skills.loaded, rule_set=more, digest="other"))
-    with pytest.raises(StateError, match="found the skill type workflow") as refused:
-        in_force.check_beside(new)
-    assert refused.value.code == "types-overlap"
-
-
-def test_lines_keep_one_clock() -> None:
-    in_force = two_lines()
-    skills = in_force.lines["skills"].first
-    longer = with_section(skills.rule_set, EPOCHS, attrs.evolve(skills.epochs, blocks=7))
-    new = attrs.evolve(skills, loaded=attrs.evolve(skills.loaded, rule_set=longer, digest="other"))
-    with pytest.raises(StateError, match="found epochs of 7 blocks, expected 100") as refused:
-        in_force.check_beside(new)
-    assert refused.value.code == "clock-differs"
 
 
 def test_a_type_with_another_record_format_is_refused(ledger: Ledger, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import tallystick
 from tallystick.numbers.nano import from_text
 from tallystick.rules.model import RuleSet
 from tallystick_state.adoption import adopt
+from tallystick_state.groups import candidate_pool
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.epochs import BaselineTracking
@@ -75,6 +76,23 @@ def test_reputations_come_within_the_new_floor_and_ceiling(before: str, after: s
         rules_of("skills@1.1.0"), "reputation", floor=Decimal("0.2"), ceiling=Decimal("0.9")
     )
     assert adopted(state(old, miner(before)), old, narrow) == miner(after)
+
+
+def test_a_type_that_is_gone_keeps_its_reputation_as_it_was_and_has_no_pool() -> None:
+    old, new = rules_of("skills@1.1.0"), without("skills@1.2.0", PYTHON)
+    low = changed(rules_of("skills@1.1.0"), "reputation", floor=Decimal("0.7"))
+    before = state(old, miner())
+    gone = adopt(
+        before,
+        old,
+        under(new, with_section(new.rule_set, REPUTATION, low.rule_set.section(REPUTATION))),
+    )
+    assert gone.miners["hk-1"] == miner()
+    assert candidate_pool(gone, PYTHON, new, 1) == ()
+    assert PYTHON not in gone.thresholds
+    back = adopt(gone, new, old)
+    assert candidate_pool(back, PYTHON, old, 1) == ("hk-1",)
+    assert back.thresholds[PYTHON] == old.seeds[PYTHON]
 
 
 def test_a_declared_type_without_a_reputation_begins_at_initial() -> None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import attrs
+import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from rules.documents import with_section
 from state.subnet import under
 
 import tallystick
+from tallystick.errors import StateError
 from tallystick_state import groups
 from tallystick_state.groups import (
     Group,
@@ -141,6 +143,12 @@ def test_tickets_of_different_draws_differ(seed: str, name: str, moved: str, hot
     if moved:
         assert ticket != tickets(name, 1, seed + moved)(hotkey)
         assert tickets(name, 1, seed)(moved + hotkey) != tickets(name + moved, 1, seed)(hotkey)
+
+
+@pytest.mark.parametrize("number", [-1, 2**64])
+def test_a_round_that_no_record_can_have_is_refused(number: int) -> None:
+    with pytest.raises(StateError, match=rf"found the round {number}, expected a whole number"):
+        select([], dispatch=(number, "seed"))
 
 
 # ---------------------------------------------------------------------------- rotation, recovery

@@ -221,6 +221,27 @@ def test_lines_that_do_not_go_together_begin_no_state(
     assert not (tmp_path / "state.db").exists()
 
 
+@pytest.mark.parametrize(
+    ("code", "types", "change"),
+    [
+        ("types-overlap", [PYTHON], ("", "")),
+        ("clock-differs", ["rag_knowledge"], ("\nblocks = 100", "\nblocks = 99")),
+    ],
+)
+def test_a_line_adopts_nothing_that_does_not_go_with_the_others(
+    code: str, types: Sequence[str], change: tuple[str, str], tmp_path: Path
+) -> None:
+    texts = {"one": made_up("one", [PYTHON]), "two": made_up("two", ["rag_knowledge"])}
+    texts["later"] = made_up("two", types, change).replace('"1.0.0"', '"1.1.0"', 1)
+    for name, text in texts.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    lines = [tmp_path / "one.toml", tmp_path / "two.toml"]
+    with Ledger.create(tmp_path / "state.db", lines) as ledger:
+        with pytest.raises(StateError) as caught:
+            ledger.adopt(tmp_path / "later.toml", 1, major=True)
+        assert caught.value.code == code
+
+
 def test_lines_that_ask_for_a_quorum_from_one_epoch_on_know_who_gave_the_flags(
     tmp_path: Path,
 ) -> None:

@@ -211,6 +211,15 @@ def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, c
         assert found.status in {0, 1, 2}
 
 
+def test_a_schema_that_is_no_utf8_is_told(filled: Path, tmp_path: Path) -> None:
+    path, table = tmp_path / "changed.db", b"ON tallystick_claims"
+    whole = filled.read_bytes()
+    assert table in whole
+    path.write_bytes(whole.replace(table, b"ON tallystick_cla\x80ms", 1))
+    found = run("state", "verify", "--state", path)
+    assert (found.status, "found a damaged store" in found.err) == (1, True)
+
+
 def test_a_valid_state_in_the_command(filled: Path) -> None:
     found = run("state", "verify", "--state", filled)
     assert (found.status, found.out) == (0, "17 entries lead to 2 snapshots: valid\n")

@@ -25,8 +25,8 @@ from tallystick_state.chain import check
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Snapshot
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import CLAIMS
-from tallystick_state.store.transaction import Transaction
+from tallystick_state.store.tables import CLAIMS, HEAD
+from tallystick_state.store.transaction import Transaction, put_document
 from tallystick_state.trust.envelope import Envelope, Signature
 
 EXAMPLES = settings(
@@ -85,6 +85,14 @@ def test_a_decimal_of_a_line_has_nine_places_and_is_read_exactly(number: int, pl
 def test_a_line_that_is_no_event_is_damage(body: str) -> None:
     with pytest.raises(StoreError, match="found an event in the log that cannot be read"):
         StateEvent.from_line(body)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"epoch":0,"miners":[],"thresholds":{}}'])
+def test_a_text_that_is_no_state_is_damage(where: str, text: str) -> None:
+    with made(where).writing() as transaction:
+        put_document(transaction.connection, HEAD, 1, text)
+        with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
+            transaction.head()
 
 
 def test_a_snapshot_is_never_replaced(store: Store) -> None:
