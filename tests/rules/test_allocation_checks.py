@@ -13,7 +13,6 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import UNIT, measure
 from tallystick.formula.tree import published
 from tallystick.plugins.registry import Registry
-from tallystick.rules.loading import load
 
 Problems = Callable[..., tuple[Diagnostic, ...]]
 
@@ -158,17 +157,3 @@ def test_what_is_no_section_any_more_is_an_unknown_key(
     (problem,) = problems_of(CSWON + "\n[aggregation.cap]\nshare = 0.1\n", subnets)
     assert (problem.path, problem.evidence["value"]) == ("aggregation", "a table")
     assert problem.evidence["expected"].startswith("a key of the format")
-
-
-def test_the_digest_covers_the_list_and_its_order(tmp_path: Path, subnets: Registry) -> None:
-    def digest(text: str) -> str:
-        path = tmp_path / "rules.toml"
-        path.write_text(text, encoding="utf-8")
-        return load(str(path), subnets).digest
-
-    swapped = CHUTES.splitlines(keepends=True)
-    place = next(n for n, line in enumerate(swapped) if '"u"' in line)
-    swapped[place], swapped[place + 1] = swapped[place + 1], swapped[place]
-    texts = [CHUTES, "".join(swapped), CHUTES.replace("u = 0.52, c = 0.20", "u = 0.51, c = 0.21")]
-    assert len({digest(text) for text in texts}) == 3
-    assert digest(CHUTES.replace("0.20", "0.2")) == digest(CHUTES)

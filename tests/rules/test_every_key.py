@@ -13,6 +13,7 @@ from consensus.vectors import cases
 from generators import record as generated
 from portable.javascript import node, shown_of
 from rules import every_key
+from rules.test_digest import DOCUMENTATION, said
 from scoring.parcels import missed
 from scoring.test_measures import random_parcels
 from state.subnet import written
@@ -22,6 +23,7 @@ from tallystick.cli import rule_text
 from tallystick.formula.facts import READERS
 from tallystick.formula.summed import SummedOver
 from tallystick.plugins.registry import Plugin
+from tallystick.rules.digest import canonical_form
 from tallystick.rules.settable import settable_paths
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.trees import trees_of
@@ -90,6 +92,31 @@ def test_every_word_of_steps_is_used() -> None:
     steps = every_key.documents()[0]["allocation"]["steps"]
     words = every_key.schema()["$defs"]["step"]["properties"]["do"]["enum"]
     assert {step["do"] for step in steps} == set(words)
+
+
+DEFAULTS = {
+    "below": "refuse",
+    "carry": "True",
+    "drop_zero": "False",
+    "empty": "leave",
+    "event_task": "any",
+    "exact": "False",
+    "flat": "0",
+    "miners": "slots",
+    "others": "drop",
+    "publish": "False",
+    "records": "window",
+    "short": "normalise",
+    "ties": "order",
+}
+
+
+def test_its_digest_covers_every_value_but_documentation_and_defaults(scorer: Scorer) -> None:
+    covered = said(canonical_form(scorer.rule_set, scorer.registry)["document"])
+    written = said(every_key.documents()[0])
+    assert covered.items() <= written.items()
+    left = [each for each in written.keys() - covered.keys() if not DOCUMENTATION.fullmatch(each)]
+    assert {(each.rpartition(".")[2], written[each]) for each in left} == set(DEFAULTS.items())
 
 
 def test_it_is_shown_with_every_value_and_step(scorer: Scorer) -> None:
