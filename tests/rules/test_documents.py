@@ -73,12 +73,3 @@ def test_the_corrected_rule_set_cites_a_row_for_every_difference(
             table = line if line.startswith("[") else table
             if line and line not in published and not line.startswith("["):
                 assert re.search(r"# .*\bE\d+", line) or re.search(r"# .*\bE\d+", table), line
-
-
-@pytest.mark.parametrize("reference", REFERENCES)
-def test_the_shipped_files_are_named_as_they_are_filed(reference: str, registry: Registry) -> None:
-    header = load(reference, registry).rule_set.rule_set
-    assert f"{header.name}@{header.version}" == reference
-    assert header.format == 1
-    assert header.summary
-    assert ".txt" in header.source
