@@ -154,7 +154,7 @@ def _composite(rule_set: str, given: Json) -> Json:
 
 def _emission(rule_set: str, terms: Json) -> Json:
     tree = scorer(rule_set).registry.formulas[scorer(rule_set).rule_set.emission.formula].tree
-    return to_text(publish(evaluate(tree, {}, {n: from_text(_full(t)) for n, t in terms.items()})))
+    return to_text(publish(evaluate(tree, {}, {n: from_text(t) for n, t in terms.items()})))
 
 
 def _tree(_: object, given: Json) -> Json:
@@ -167,10 +167,6 @@ def _tree(_: object, given: Json) -> Json:
 def _node(form: Json) -> Node:
     op, data, args = form
     return Node(op, tuple(map(_node, args)), tuple(data))
-
-
-def _full(text: str) -> str:
-    return f"{Decimal(text).quantize(Decimal('1e-9')):f}"
 
 
 def _thresholds(rule_set: str, baseline: str) -> Json:
@@ -300,10 +296,6 @@ def _admission(rule_set: str, given: Json) -> Json:
 # the operations of the documents, which are not of a record
 
 
-def _given_composite(rule_set: str, row: Json) -> Json:
-    return f"{composite_of(scorer(rule_set), row['type'], cases.axes(row)):f}"
-
-
 def _given_quality(rule_set: str, row: Json) -> Json:
     thresholds = {"baseline": row["base"], "optimised": row["opt"], "novel": row["nov"]}
     moved = scorer(rule_set).with_thresholds({"executable_python": thresholds})
@@ -333,71 +325,49 @@ def _given_terms(rule_set: str, row: Json) -> Json:
 
 
 def _novel_threshold(rule_set: str, row: Json) -> Json:
-    kind, old = "executable_python", _published({"baseline": row["base"], "novel": row["prev"]})
+    kind, old = "executable_python", _nanos({"baseline": row["base"], "novel": row["prev"]})
     events = [
-        StateEvent("v", f"m{n}", kind, "t", 1, 0, role="primary", quality=_full(quality))
+        StateEvent("v", f"m{n}", kind, "t", 1, 0, role="primary", quality=quality)
         for n, quality in enumerate(row["qs"])
     ]
     return to_text(next_threshold(rules(rule_set), kind, "novel", old, EventRecords(tuple(events))))
 
 
 def _record_delta(rule_set: str, row: Json) -> Json:
-    return text(record_delta(rules(rule_set), from_text(_full(row["rep"])), row["events"]))
+    return text(record_delta(rules(rule_set), from_text(row["rep"]), row["events"]))
 
 
 def _epoch_update(rule_set: str, row: Json) -> Json:
     deltas = [int(Decimal(delta).scaleb(9)) for delta in row["deltas"]]
     mean = mean_delta(rules(rule_set), [(Fraction(sum(deltas), 10**9), len(deltas))])
-    return to_text(damped(rules(rule_set), from_text(_full(row["rep"])), mean))
+    return to_text(damped(rules(rule_set), from_text(row["rep"]), mean))
 
 
 def _group_selection(rule_set: str, row: Json) -> Json:
-    kind = "mcp_server"
-    miners = {
-        each["hotkey"]: MinerEntry(
-            each["hotkey"],
-            uid,
-            (kind,),
-            {kind: from_text(_full(each["reputation"]))},
-            each.get("flags", 0),
-        )
-        for uid, each in enumerate(row["candidates"])
-    }
-    asked = {"round": 7, "auditor_streaks": {}}
-    group = select_group(State(0, miners, {}), kind, rules(rule_set), seed="seed", **asked)
-    pool = candidate_pool(State(0, miners, {}), kind, rules(rule_set), asked["round"])
-    rest = [hotkey for hotkey in pool if hotkey not in group.primaries]
-    assert len(set(group.auditors) & set(rest)) == len(group.auditors) == 2
+    usual = {"slot": True, "declared": True, "flags": 0, "streak": 0}
+    about = {"type": "mcp_server", "round": 7, "seed": "seed"}
+    found = _group(rule_set, about | {"candidates": [usual | each for each in row["candidates"]]})
+    rest = found["auditor_pool"]
+    assert len(set(found["auditors"]) & set(rest)) == len(found["auditors"]) == 2
     uniform = "2 distinct members of auditor_pool, uniform"
-    return {"primaries": list(group.primaries), "auditor_pool": rest, "auditors": uniform}
+    return {"primaries": found["primaries"], "auditor_pool": rest, "auditors": uniform}
 
 
 def _round_score(rule_set: str, row: Json) -> Json:
-    events = [
-        StateEvent("v", "hk", each["type"], f"t{n}", 4, 1, emission=_full(each["emission"]))
-        for n, each in enumerate(row["tasks"])
-    ]
-    reputation = _published(row["reputation"])
-    scores = round_scores(events, rules(rule_set), lambda *owner: reputation[owner[-1]])
-    return to_text(scores["hk"])
+    reputations = row["reputation"]
+    return _round(
+        rule_set,
+        [{"missed": False, "reputation": reputations[t["type"]], **t} for t in row["tasks"]],
+    )
 
 
 def _window_mean(rule_set: str, row: Json) -> Json:
     shorter = with_steps(rules(rule_set), *window_steps(row["window"]))
-    return to_text(window_score(shorter, [[from_text(_full(score))] for score in row["scores"]]))
-
-
-def _weight_cap(rule_set: str, row: Json) -> Json:
-    weights = weighed_by(rules(rule_set), _published(row["weights"])).weights
-    return {name: to_text(nano) for name, nano in weights.items()}
-
-
-def _published(texts: Mapping[str, str]) -> dict[str, int]:
-    return {name: from_text(_full(each)) for name, each in texts.items()}
+    return to_text(window_score(shorter, [[from_text(score)] for score in row["scores"]]))
 
 
 _OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
-    "composite_q": _given_composite,
+    "composite_q": lambda name, row: _composite(name, row | {"axes": cases.axes(row)}),
     "tier": _given_quality,
     "emission": _given_terms,
     "novel_threshold": _novel_threshold,
@@ -406,7 +376,7 @@ _OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
     "group_selection": _group_selection,
     "round_score": _round_score,
     "window_mean": _window_mean,
-    "weight_cap": _weight_cap,
+    "weight_cap": lambda name, row: _weights(name, row["weights"]),
     "state_event": _event,
     "record_digest": _record_digest,
     "nano": lambda _, text: to_text(from_double(json.loads(text))),
