@@ -45,7 +45,7 @@ def rejected(record: object) -> Reject:
 
 
 def made() -> dict[str, object]:
-    return base("executable_python", task={}, submission={}, checks={})
+    return base("executable_python")
 
 
 def test_a_reject_says_whose_the_record_is() -> None:

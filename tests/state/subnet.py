@@ -40,7 +40,7 @@ def record(  # noqa: PLR0913  # one for each field that a state reads
     latency_ms: int = 30000,
 ) -> Record:
     """A record of an honest submission; the later it comes, the lower its quality."""
-    made = base(skill_type, task={}, submission={"latency_ms": latency_ms}, checks={})
+    made = base(skill_type, submission={"latency_ms": latency_ms})
     made |= {"task_id": task_id, "validator": validator, "round": round, "epoch": epoch}
     made |= {"miner": {"uid": 1, "hotkey": hotkey}, "role": role, "events": list(events)}
     return made | ({} if consensus is None else {"consensus": consensus})

@@ -22,8 +22,9 @@ _TASK_EXTRAS: dict[str, Row] = {
 }
 
 
-def base(skill_type: str, *, task: Row, submission: Row, checks: Row) -> Record:
-    """A whole record of one of the six skill types, with the given fields in place."""
+def base(skill_type: str, **parts: Row) -> Record:
+    """A whole record of one of the six skill types, with the given fields of its parts in place."""
+    task, submission, checks = (parts.get(name, {}) for name in ("task", "submission", "checks"))
     return _identity(skill_type) | {
         "task": {"ground_truth": "ALLOW", "t_min_s": 30, "deadline_s": 300, "expected_policy": []}
         | _TASK_EXTRAS[skill_type]
@@ -68,7 +69,6 @@ def _verdict(row: Row) -> Record:
         "executable_python",
         task={"ground_truth": row["truth"]},
         submission={"verdict": row["verdict"], "risk_score": float(row["risk"])},
-        checks={},
     )
 
 
@@ -76,7 +76,6 @@ def _flags(row: Row) -> Record:
     """The record has a finding, or a false flag of citation would hold of no findings."""
     return base(
         "executable_python",
-        task={},
         submission={"findings": [finding(1, "data_leak")]},
         checks={_FLAGS[name]: holds for name, holds in row.items()},
     )
@@ -87,7 +86,6 @@ def _policies(row: Row) -> Record:
         "executable_python",
         task={"expected_policy": _rules(row["expected"])},
         submission={"recommended_policy": _rules(row["miner"])},
-        checks={},
     )
 
 
@@ -100,7 +98,6 @@ def _timing(row: Row) -> Record:
         "executable_python",
         task={"t_min_s": float(row["tmin"]), "deadline_s": float(row["dl"])},
         submission={"latency_ms": int(row["lat"])},
-        checks={},
     )
 
 
@@ -112,20 +109,14 @@ def _canaries(row: Row) -> Record:
         for index in range(row["detected"])
     ]
     return base(
-        "rag_knowledge",
-        task={"injected_canaries": injected},
-        submission={"findings": found},
-        checks={},
+        "rag_knowledge", task={"injected_canaries": injected}, submission={"findings": found}
     )
 
 
 def _risks(skill_type: str, field: str) -> Callable[[Row], Record]:
     def build(row: Row) -> Record:
         return base(
-            skill_type,
-            task={field: float(row["b"])},
-            submission={"risk_score": float(row["a"])},
-            checks={},
+            skill_type, task={field: float(row["b"])}, submission={"risk_score": float(row["a"])}
         )
 
     return build
@@ -135,7 +126,6 @@ def _commands(row: Row) -> Record:
     return base(
         "executable_script",
         task={"predicted_taint_commands": row["predicted"]},
-        submission={},
         checks={"executed_commands": row["executed"]},
     )
 
@@ -145,23 +135,19 @@ def _hashes(row: Row) -> Record:
         "mcp_server",
         task={"expected_manifest_hash": row["truth"]},
         submission={"mcp_manifest_hash": row["rec"]},
-        checks={},
     )
 
 
 def _tools(row: Row) -> Record:
     found = [finding(index, "tool_poisoning", tool=tool) for index, tool in enumerate(row["found"])]
     return base(
-        "mcp_server",
-        task={"expected_poisoned_tools": row["want"]},
-        submission={"findings": found},
-        checks={},
+        "mcp_server", task={"expected_poisoned_tools": row["want"]}, submission={"findings": found}
     )
 
 
 def _consensus(row: Row) -> Record:
     components = {name: float(value) for name, value in row.items()}
-    return base("executable_python", task={}, submission={}, checks={}) | {"consensus": components}
+    return base("executable_python") | {"consensus": components}
 
 
 def _workflow(row: Row) -> Record:

@@ -46,7 +46,7 @@ def _lines(lines: Iterable[str]) -> list[str]:
     """Some of the lines, and those whose numbers and keys are told apart by RFC 8785 alone."""
     found = list(lines)
     chosen = found[::9] + found[-28:]
-    made = base("declarative", task={"reference_risk_score": 0}, submission={}, checks={})
+    made = base("declarative", task={"reference_risk_score": 0})
     if json.loads(found[0])["skill_type"] == "workflow":
         return chosen
     spelled = json.dumps(made)
@@ -73,8 +73,7 @@ def record_digest(line: str) -> str:
 def _events(rule_set: str) -> Iterator[tuple[Json, Json]]:
     lines = list(skills() if rule_set.startswith("skills") else workflows())
     marked = [
-        base("executable_python", task={}, submission={}, checks={})
-        | {"events": events, "consensus": consensus}
+        base("executable_python") | {"events": events, "consensus": consensus}
         for events in (["rerun_pass", "rerun_pass"], ["probe_fail", "digest_mismatch"], [])
         for consensus in (0.2, 0.4, 0.7, None)
     ]

@@ -72,7 +72,6 @@ def _detections() -> Iterator[Record]:
                     "executable_python",
                     task=task,
                     submission={"verdict": verdict, "risk_score": risk},
-                    checks={},
                 )
 
 
@@ -80,14 +79,14 @@ def _evidence() -> Iterator[Record]:
     names = "probe_verified", "trace_hashes_consistent", "sandbox_digest_correct", "findings_cited"
     for missing in range(4):
         checks = {name: place != missing for place, name in enumerate(names)}
-        yield base("declarative", task={}, submission={}, checks=checks)
-        record = base("declarative", task={}, submission={}, checks=checks)
+        yield base("declarative", checks=checks)
+        record = base("declarative", checks=checks)
         record["checks"][names[missing]] = None
         yield record
-        only = base("executable_python", task={}, submission={}, checks={})
+        only = base("executable_python")
         only["checks"] = {names[missing]: True, names[missing - 1]: False}
         yield only
-    nothing = base("executable_python", task={}, submission={}, checks={})
+    nothing = base("executable_python")
     yield nothing | {"checks": {}}
 
 
@@ -111,7 +110,6 @@ def _type_specific() -> Iterator[Record]:
             "rag_knowledge",
             task={"injected_canaries": canaries},
             submission={"findings": found + others},
-            checks={},
         )
     for executed, predicted in (
         (["rm", "rm", "ls"], ["rm", "rm", "cat"]),
@@ -124,7 +122,6 @@ def _type_specific() -> Iterator[Record]:
         yield base(
             "executable_script",
             task={"predicted_taint_commands": predicted},
-            submission={},
             checks={"executed_commands": executed},
         )
     yield from _tools()
@@ -134,7 +131,7 @@ def _type_specific() -> Iterator[Record]:
             ("declarative", "reference_risk_score"),
             ("agent_composition", "expected_aggregate_risk"),
         ):
-            yield base(skill_type, task={field: other}, submission={"risk_score": own}, checks={})
+            yield base(skill_type, task={field: other}, submission={"risk_score": own})
     rule = {"resource": "r", "action": "a", "pattern": "p"}
     for mine, expected in (
         ([rule, rule], [rule]),
@@ -148,7 +145,6 @@ def _type_specific() -> Iterator[Record]:
             "executable_python",
             task={"expected_policy": expected},
             submission={"recommended_policy": mine},
-            checks={},
         )
 
 
@@ -174,7 +170,6 @@ def _tools() -> Iterator[Record]:
                 ]
                 + [finding(8, "tool_poison", tool="u")],
             },
-            checks={},
         )
 
 
@@ -201,7 +196,6 @@ def _hashes() -> Iterator[Record]:
             "mcp_server",
             task={"expected_manifest_hash": true},
             submission={"mcp_manifest_hash": mine},
-            checks={},
         )
 
 
@@ -230,7 +224,6 @@ def _timings() -> Iterator[Record]:
                 "executable_script",
                 task={"t_min_s": earliest, "deadline_s": deadline},
                 submission={"latency_ms": latency},
-                checks={},
             )
             yield made | {"role": role}
 
@@ -244,30 +237,30 @@ def _emissions() -> Iterator[Record]:
             (30, "primary"),
             (2**31 - 1, "auditor"),
         ):
-            made = base(skill_type, task={}, submission={"latency_ms": 165_000}, checks={})
+            made = base(skill_type, submission={"latency_ms": 165_000})
             yield made | {"epoch": epoch, "role": role, "consensus": 0.777777777}
     for consensus in (None, 0, 1, 0.4, 0.399999999, 0.7, 0.699999999, 0.5e-9, 1.5e-9):
-        made = base("executable_python", task={}, submission={}, checks={})
+        made = base("executable_python")
         yield made | {"consensus": consensus}
     for name in COMPONENTS:
-        made = base("rag_knowledge", task={}, submission={}, checks={})
+        made = base("rag_knowledge")
         yield made | {"consensus": one | {name: 0.1}}
     tied = dict.fromkeys(COMPONENTS, 0.4)
-    yield base("declarative", task={}, submission={}, checks={}) | {"consensus": tied}
+    yield base("declarative") | {"consensus": tied}
     # 1.15 · 0.5 · 2 · 0.600000001 is no whole count; 0.6 · 0.5 · 1e-9 is a tie
     for consensus in (1e-9, 3e-9, 0.600000001, 0.999999999):
         for role in ("primary", "auditor"):
-            made = base("rag_knowledge", task={}, submission={"latency_ms": 299_000}, checks={})
+            made = base("rag_knowledge", submission={"latency_ms": 299_000})
             yield made | {"consensus": consensus, "role": role}
 
 
 def _missed() -> Iterator[Record]:
     for skill_type in SKILLS:
-        made = base(skill_type, task={}, submission={}, checks={}) | {"consensus": 0.9}
+        made = base(skill_type) | {"consensus": 0.9}
         late = made | {"events": ["missed_deadline"]}
         for absent in (("submission",), ("checks",), ("submission", "checks"), ()):
             yield {name: value for name, value in late.items() if name not in absent}
-    wrong = base("mcp_server", task={"t_min_s": 9, "deadline_s": 3}, submission={}, checks={})
+    wrong = base("mcp_server", task={"t_min_s": 9, "deadline_s": 3})
     late = wrong | {"events": ["rerun_fail", "missed_deadline"]}
     yield {name: value for name, value in late.items() if name not in ("submission", "checks")}
     yield late
@@ -329,13 +322,12 @@ def _spelled() -> Iterator[str]:
         "executable_python",
         task={"ground_truth": "BLOCK"},
         submission={"verdict": "REVIEW", "risk_score": 0.25},
-        checks={},
     )
     plain = json.dumps(made)
     for text in ('\t"\\/\b\f\n\r\u0001\u001f\u007f', "\u2028\u2029é😀", "</script>", "0.5"):
         for ascii_only in (True, False):
             yield json.dumps(made | {"task_id": text}, ensure_ascii=ascii_only)
-    agreed = base("declarative", task={"reference_risk_score": 0}, submission={}, checks={})
+    agreed = base("declarative", task={"reference_risk_score": 0})
     for number in (
         *("0.5e-9", "1.5e-9", "2.5e-9", "0.0000000005", "5e-10", "0.30000000000000004", "25E-2"),
         *("0.1234567885", "0.1234567875", "0.12345678949999999", "1", "1.0", "0", "-0.0", "1e-400"),

@@ -28,7 +28,7 @@ def cases() -> list[Json]:
 
 
 def _plain(**more: Any) -> Record:  # noqa: ANN401  # any JSON
-    return base("mcp_server", task={}, submission={}, checks={}) | more
+    return base("mcp_server") | more
 
 
 def _put(value: Any, *path: str) -> str:  # noqa: ANN401  # any JSON
@@ -189,7 +189,7 @@ def _of_states() -> Iterator[tuple[Json, Json]]:
     """
 
     def record(task: str, **changes: Any) -> Record:  # noqa: ANN401  # any JSON
-        made = base("executable_python", task={}, submission={}, checks={})
+        made = base("executable_python")
         return made | {"task_id": task, "epoch": 1, "miner": {"uid": 1, "hotkey": "hk"}} | changes
 
     def late(id: str, **changes: Any) -> Record:  # noqa: A002, ANN401  # the field's name; any JSON
