@@ -150,6 +150,10 @@ def _consensus(row: Row) -> Record:
     return base("executable_python") | {"consensus": components}
 
 
+FAULTLESS = {"q": "1", "done": 2, "total": 2, "cost": "0", "budget": "1", "secs": "0", "maxs": "1"}
+"""The row of a workflow that did all at no cost."""
+
+
 def _workflow(row: Row) -> Record:
     checks = {
         "output_quality": float(row["q"]),
@@ -177,9 +181,7 @@ def _workflow(row: Row) -> Record:
 def _retries(row: Row) -> Record:
     """A faultless workflow but for its retries, so that reliability alone tells their number."""
     nodes = row["nodes"]
-    whole = _workflow(
-        {"q": "1", "done": 2, "total": 2, "cost": "0", "budget": "1", "secs": "0", "maxs": "1"}
-    )
+    whole = _workflow(FAULTLESS)
     whole["submission"]["error_handling"] = {
         node["id"]: {"retry_count": node["declared"]} for node in nodes
     }

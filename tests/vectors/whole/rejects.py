@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from vectors.builders import RECORDS, base, finding
+from vectors.builders import FAULTLESS, RECORDS, base, finding
 from vectors.whole.case import Json, case
 from vectors.whole.records import rewards
 
@@ -152,16 +152,7 @@ def _of_rewards() -> Iterator[tuple[Json, Json]]:
 
 def _of_workflows() -> Iterator[tuple[Json, Json]]:
     def workflow(**changes: Any) -> str:  # noqa: ANN401  # any JSON
-        row = {
-            "q": "1",
-            "done": 2,
-            "total": 2,
-            "cost": "0",
-            "budget": "1",
-            "secs": "0",
-            "maxs": "1",
-        }
-        made = RECORDS["workflow_score"](row)
+        made = RECORDS["workflow_score"](FAULTLESS)
         for name, value in changes.items():
             part = "task" if name.startswith("max") else "checks"
             made[part][name] = value
