@@ -173,7 +173,9 @@ class Reader:
 
 def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Make a folder the reader's place: with the checkout's data, first on the search path."""
-    for name in ("plugins", "rules"):
+    # a project that a page copies, without the tests beside it, which `pytest` would collect
+    for name in ("plugins", "rules", "tests/third_party/tallystick-reviews"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(ROOT / name)
     patch.chdir(folder)
     patch.syspath_prepend(folder)
