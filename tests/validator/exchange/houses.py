@@ -9,12 +9,11 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import attrs
 import rfc8785
@@ -22,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 from state.subnet import Record, record
 from validator.states import begun
+from validator.wires import Wire
 
 from tallystick_chain.chain import Chain
 from tallystick_chain.network import Exchange, Network
@@ -30,7 +30,7 @@ from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.guard import Guard
 from tallystick_service.health import Problem
-from tallystick_service.server import address_of, bound, serving
+from tallystick_service.server import bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.keys import Signer
@@ -237,45 +237,6 @@ def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
         thread.join()
 
 
-class Wire:
-    """A way from one validator to another over real sockets, which can be cut."""
-
-    def __init__(self, target: tuple[str, int]) -> None:
-        self._target, self.is_cut = target, False
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = address_of(self._listener)
-        self._thread = threading.Thread(target=self._accept, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End it."""
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            if self.is_cut:
-                connection.close()
-                continue
-            threading.Thread(target=self._carry, args=(connection,), daemon=True).start()
-
-    def _carry(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError), socket.create_connection(self._target) as other:
-            # one request each: its head, then the answer until it ends
-            head = b""
-            while b"\r\n\r\n" not in head and (piece := connection.recv(65536)):
-                head += piece
-            other.sendall(head)
-            while not self.is_cut and (piece := other.recv(65536)):
-                connection.sendall(piece)
-
-
 @attrs.define
 class Subnet:
     """Some validators of one chain that can reach each other."""
@@ -290,7 +251,7 @@ class Subnet:
         """Cut one off from all others, or let it back; all still reach the chain."""
         for pair, wire in self.wires.items():
             if who in pair:
-                wire.is_cut = is_cut
+                wire.set("refuse" if is_cut else "open")
 
     def until(self, block: int, order: Sequence[int] | None = None) -> None:
         """Make blocks until one is finalized; after each of them all validators act."""
@@ -325,11 +286,9 @@ def subnet(  # noqa: PLR0913  # what a test changes
     chain = chain_of(hotkeys) if chain is None else chain
     listeners = [bound("127.0.0.1", 0) for _ in keys]
     with ExitStack() as stack:
-        wires = {
-            (asks, answers): Wire(listeners[answers].getsockname()[:2])
-            for asks, answers in permutations(range(len(keys)), 2)
-        }
-        for wire in wires.values():
+        wires = {pair: Wire() for pair in permutations(range(len(keys)), 2)}
+        for (_, answers), wire in wires.items():
+            wire.target = listeners[answers].getsockname()[:2]
             stack.callback(wire.close)
         houses = []
         for index, key in enumerate(keys):
@@ -343,7 +302,7 @@ def subnet(  # noqa: PLR0913  # what a test changes
                 rules=rules[index],
             )
             houses.append(house)
-            asked = [urlsplit(wire.url).netloc for (_, who), wire in wires.items() if who == index]
+            asked = [f"127.0.0.1:{wire.port}" for (_, who), wire in wires.items() if who == index]
             stack.enter_context(served(app_of(house, asked), listeners[index]))
         yield Subnet(chain, networks[0], houses, wires)
 

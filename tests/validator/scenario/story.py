@@ -21,7 +21,7 @@ from validator.scenario.subnets import (
     records,
     tasks,
 )
-from validator.scenario.wires import Mode, Trap
+from validator.wires import Mode, Trap
 
 RECORDS = 12
 """Records of a validator in an epoch."""

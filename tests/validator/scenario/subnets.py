@@ -20,8 +20,8 @@ import httpx
 from cli.command import run
 from state.subnet import Record, record
 from validator.daemons import posting
-from validator.scenario.wires import Mode, Wire, eventually
 from validator.states import begun
+from validator.wires import Mode, Wire, eventually
 
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of

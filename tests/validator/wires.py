@@ -62,6 +62,11 @@ class Wire:
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
+    @property
+    def url(self) -> str:
+        """Its own address."""
+        return f"http://127.0.0.1:{self.port}"
+
     def set(self, mode: Mode) -> None:
         """Open it, cut it with all its connections, or let new ones wait for ever."""
         self._mode = mode
