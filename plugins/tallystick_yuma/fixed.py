@@ -67,11 +67,6 @@ def proportion(value: int, whole: int = U16_MAX) -> int:
     return (value << 32) // whole
 
 
-def to_u16(x: int) -> int:
-    """Return a number as a proportion of 65535, from 0 to that."""
-    return max(0, min(U16_MAX, x * U16_MAX >> 32))
-
-
 def products(a: Column, b: Column | int) -> Column:
     """Return the `product` of each pair."""
     (low, high), (least, most) = _range(a), _range(b)
@@ -163,7 +158,7 @@ def normalised(x: Column) -> Column:
 
 
 def u16(x: Column) -> Column:
-    """Return the `to_u16` of each."""
+    """Return each number as a proportion of 65535, from 0 to that."""
     return np.clip(x, 0, ONE) * U16_MAX >> 32
 
 
