@@ -13,7 +13,7 @@ from tallystick.numbers import real
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import Column
 
-_HEAD = (
+HEAD = (
     '[rule_set]\nname = "one"\nversion = "1.0.0"\nformat = 1\n'
     '[measures.points]\nformula = "subnets/points@1"\n'
     '[skill_types."subnets/record"]\nmeasures = ["points"]\n'
@@ -31,7 +31,7 @@ def rules_with(*steps: str) -> str:
 
     Its weights are shares of ``x`` lifted to 1, whatever the steps: so these are tried alone.
     """
-    return f"{_HEAD}[allocation]\nsteps = [\n" + ",\n".join([_FIRST, *steps, _LAST]) + "\n]\n"
+    return f"{HEAD}[allocation]\nsteps = [\n" + ",\n".join([_FIRST, *steps, _LAST]) + "\n]\n"
 
 
 def applied(

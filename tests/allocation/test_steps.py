@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from allocation.subnets import rules_from
-from allocation.tables import applied, column, rules_with
+from allocation.tables import HEAD, applied, column, rules_with
 
 import tallystick
 from tallystick.errors import AllocationError, RuleSetError
@@ -390,10 +390,7 @@ def test_a_result_without_a_submission_is_a_missed_deadline(tmp_path: Path) -> N
         assert found.nano("done") == {"a": 500_000_000}
 
 
-GROUPED = (
-    '[rule_set]\nname = "g"\nversion = "1.0.0"\nformat = 1\n'
-    '[measures.points]\nformula = "subnets/points@1"\n'
-    '[skill_types."subnets/record"]\nmeasures = ["points"]\n'
+GROUPED = HEAD + (
     '[allocation]\ngroup = "track"\n'
     "groups = {{ repositories = 0.4, packages = 0.3, mcp_servers = 0.2, skills = 0.1 }}\n"
     "steps = [\n"

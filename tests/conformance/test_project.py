@@ -118,6 +118,18 @@ def test_every_file_that_the_readme_names_is_there(files: Mapping[str, str]) -> 
         assert path in files or any(file.startswith(path) for file in files), path
 
 
+def assert_recorded(package: Path, plugins: Registry, name: str) -> None:
+    """The formulas of a project are those that it has recorded as released."""
+    released = json.loads((package / "released.json").read_text())
+    offered = plugins.plugins[name].formulas
+    assert released["formulas"] == {formula.name: formula.digest for formula in offered}
+    assert list(released["formulas"]) == sorted(released["formulas"])
+    assert released["recorded"] == {
+        formula.name: {"version": "0.1.0", "text": [*as_recorded(formula).text]}
+        for formula in offered
+    }
+
+
 def test_a_project_loads_and_scores_as_it_is(
     tmp_path: Path, names: tuple[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,14 +139,7 @@ def test_a_project_loads_and_scores_as_it_is(
     plugins = with_plugin(folder, monkeypatch)
     assert plugins.refused == {}
 
-    released = json.loads((package / "released.json").read_text())
-    offered = plugins.plugins[name].formulas
-    assert released["formulas"] == {formula.name: formula.digest for formula in offered}
-    assert list(released["formulas"]) == sorted(released["formulas"])
-    assert released["recorded"] == {
-        formula.name: {"version": "0.1.0", "text": [*as_recorded(formula).text]}
-        for formula in offered
-    }
+    assert_recorded(package, plugins, name)
 
     scorer = tallystick.load(f"{name}@1.0.0", registry=plugins)
     results = [scorer.score(line) for line in (package / "examples.jsonl").read_text().splitlines()]
@@ -156,13 +161,7 @@ def test_every_choice_of_parts_loads_and_is_recorded(
     assert not [path for path, text in files.items() if "%%" in text]
     folder = written(tmp_path, "acme-few", parts=parts)
     plugins = with_plugin(folder, monkeypatch)
-    released = json.loads((folder / "acme_few" / "released.json").read_text())
-    offered = plugins.plugins["acme-few"].formulas
-    assert released["formulas"] == {formula.name: formula.digest for formula in offered}
-    assert released["recorded"] == {
-        formula.name: {"version": "0.1.0", "text": [*as_recorded(formula).text]}
-        for formula in offered
-    }
+    assert_recorded(folder / "acme_few", plugins, "acme-few")
     rules = tallystick.load("acme-few@1.0.0", registry=plugins).rule_set
     assert (rules.tiers is not None) == ("tiers" in parts)
     assert (rules.emission is not None) == ("emission" in parts)

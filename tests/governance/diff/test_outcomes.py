@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
+from random import Random
 
 import pytest
 from examples import fast_rows
+from governance.diff.soundness import RULE_SETS, other_values, scorer
 from governance.revision import Value, bound, shipped, with_values
 
 import tallystick
 from tallystick.errors import TallystickError
 from tallystick.json_values import json_value
-from tallystick.rules.settable import SettablePath, settable_paths
+from tallystick.rules.settable import settable_paths
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.diff import render
 from tallystick_governance.diff.difference import RuleSetDifference, difference
@@ -24,21 +24,10 @@ from tallystick_governance.diff.outcome import Direction, Outcome
 from tallystick_governance.diff.policy import can_change_a_result, without_result
 from tallystick_governance.ranges import Interval
 
-RULE_SETS = (
-    "skills@1.0.0",
-    "skills@1.1.0",
-    "skills@1.2.0",
-    *(f"workflow@1.{n}.0" for n in range(3)),
-)
 OFF = {"groups.rotation.auditor_rounds", "groups.recovery.auditor_slot"}
 """Values of a switch that is off in skills@1.0.0, so that nothing follows from them."""
 PROVED = ("axes.", "skill_types.", "emission.", "tiers.")
 """Sections of which every value is compared: its bounds are 0 or it moves."""
-
-
-@cache
-def scorer(reference: str) -> Scorer:
-    return tallystick.load(reference)
 
 
 def candidate(reference: str, *pairs: tuple[str, Value]) -> Scorer:
@@ -49,23 +38,10 @@ def changed(reference: str, *pairs: tuple[str, Value]) -> RuleSetDifference:
     return difference(scorer(reference), candidate(reference, *pairs))
 
 
-def others(place: SettablePath) -> Iterator[Value]:
-    """Other values of a path: the far end of its range, the next number, another choice."""
-    if place.kind == "true or false":
-        yield place.value != "true"
-    elif place.kind == "text":
-        yield from (choice for choice in place.choices if choice != place.value)
-    elif place.value is not None:
-        for end in (place.at_most, place.at_least, Decimal(place.value) + 1):
-            if end is not None and Decimal(end) != Decimal(place.value):
-                yield Decimal(end)
-        yield from (Decimal(place.value) / 2, Decimal(place.value) * Decimal("0.9"))
-
-
 @pytest.mark.parametrize("reference", RULE_SETS)
 @pytest.mark.nightly
 def test_every_value_that_decides_a_result_moves_one(reference: str) -> None:
-    old = scorer(reference)
+    old, choices = scorer(reference), Random(1)
     documentation = without_result(old)
     compared = 0
     for place in settable_paths(old.loaded, old.registry):
@@ -73,7 +49,7 @@ def test_every_value_that_decides_a_result_moves_one(reference: str) -> None:
             continue
         if place.path.startswith((*PROVED, "rule_set.")):
             continue
-        for value in others(place):
+        for value in other_values(place, choices):
             with suppress(TallystickError):  # a value that does not go with the others
                 new = candidate(reference, (place.path, value))
                 found = difference(old, new)

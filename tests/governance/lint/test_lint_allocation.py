@@ -1,47 +1,17 @@
 """What the linter says of allocations."""
 
-from pathlib import Path
-
 import pytest
+from governance.lint.linted import SOUND, report_on
 
-from tallystick_governance.lint.linting import report
-
-HEAD = """
-[rule_set]
-name = "mine"
-version = "1.0.0"
-format = 1
-
-[axes.success]
-formula = "workflow/success@1"
-
-[axes.reliability]
-formula = "workflow/reliability@1"
-unplanned_retry = 0.1
-timeout = 0.2
-hard_failure = 0.5
-
-[skill_types.workflow]
-composite = "arithmetic"
-weights = { success = 0.9, reliability = 0.1 }
-
-[allocation]
-steps = [
-"""
 MEAN = 'name = "mean", do = "collect", value = "quality", as = "mean", empty = 0'
 PART = 'name = "part", do = "share", of = "mean", zero = "zero"'
 WEIGHT = 'name = "weight", do = "share", of = "mean", zero = "zero", publish = true'
 
 
-def rules(folder: Path, *steps: str) -> str:
-    path = folder / "mine.toml"
-    path.write_text(HEAD + "".join(f"  {{ {step} }},\n" for step in steps) + "]\n")
-    return str(path)
-
-
-def found(folder: Path, *steps: str) -> dict[str, str]:
+def found(*steps: str) -> dict[str, str]:
     """The messages by code, of what the linter says of an allocation."""
-    told = report(rules(folder, *steps)).findings
+    listed = "".join(f"  {{ {step} }},\n" for step in steps)
+    told = report_on(f"{SOUND}\n[allocation]\nsteps = [\n{listed}]\n").findings
     return {e.code: e.message for e in told if e.path.startswith("allocation")}
 
 
@@ -175,6 +145,6 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_allocation_is_told_of(case: str, tmp_path: Path) -> None:
+def test_an_allocation_is_told_of(case: str) -> None:
     steps, expected = CASES[case]
-    assert found(tmp_path, *steps) == expected
+    assert found(*steps) == expected
