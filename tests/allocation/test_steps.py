@@ -294,6 +294,11 @@ def test_what_a_step_refuses_sets_no_weights(steps: str, cells: Cells, code: str
     assert caught.value.code == code
 
 
+def test_who_has_no_weight_is_told_the_step_that_stopped() -> None:
+    found = applied(step("z_score", 'deviation = "population", zero = "stop"'), ZEROS)
+    assert found.without == dict.fromkeys(ZEROS, "y: all values are 0")
+
+
 def test_a_sum_that_no_published_values_have_makes_no_shares() -> None:
     steps = (
         '{ name = "zero", do = "filter", of = "x", above = 9, others = "zero" },\n'
