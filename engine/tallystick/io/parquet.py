@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROWS = 1 << 16
 """Number of rows in a row group, however they came: equal rows are equal bytes."""
 LARGEST_GROUP = 1 << 29
-"""Maximum size of the columns that are read of a row group, uncompressed, in bytes."""
+"""Maximum size of a row group, uncompressed, in bytes."""
 
 _BUFFER_BYTES = 1 << 16
 _BATCH_ROWS, _BATCH_BYTES = 1 << 12, 8 << 20
@@ -145,7 +145,7 @@ class ParquetReader:
         Raises:
             InputError: the group is damaged, or larger than ``LARGEST_GROUP``.
         """
-        self._check_size(index, columns)
+        self._checked_size(index)
         with parquet_errors(self._path):
             return self._parquet.read_row_group(index, columns=list(columns), use_threads=False)
 
@@ -158,7 +158,7 @@ class ParquetReader:
         """
         number = 1
         for index in range(self.footer.num_row_groups):
-            size = self._check_size(index, self.footer.schema.to_arrow_schema().names)
+            size = self._checked_size(index)
             rows = self.footer.row_group(index).num_rows
             most = max(1, min(_BATCH_ROWS, _BATCH_BYTES * rows // max(size, 1)))
             with parquet_errors(self._path):
@@ -185,25 +185,18 @@ class ParquetReader:
                 "the row out, or write the column with another type"
             ) from error
 
-    def _check_size(self, index: int, columns: Sequence[str]) -> int:
-        """Return the size of some columns of a row group, by the footer, unless it is too large."""
-        group, names = self.footer.row_group(index), frozenset(columns)
-        # a damaged footer can have a path that is no text
-        with parquet_errors(self._path):
-            stored = [group.column(number) for number in range(group.num_columns)]
-            size: int = sum(
-                c.total_uncompressed_size for c in stored if _top(c.path_in_schema) in names
-            )
+    def _checked_size(self, index: int) -> int:
+        """Return the size of a row group, by the footer, unless it is too large.
+
+        That of a column is not looked at: where its statistics are damaged, Arrow ends the process.
+        """
+        size: int = self.footer.row_group(index).total_byte_size
         if not 0 <= size <= LARGEST_GROUP:
             raise InputError(
                 f"{self._path}: row group {index}: found {size} bytes by the footer, expected at "
                 f"most {LARGEST_GROUP}: write the file with smaller row groups"
             )
         return size
-
-
-def _top(path: str) -> str:
-    return path.partition(".")[0]
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401  # a JSON value
