@@ -1,4 +1,4 @@
-"""What `rules show` prints of an allocation can be written as one."""
+"""Lines that `rules show` prints of an allocation can be written as one."""
 
 import re
 from pathlib import Path

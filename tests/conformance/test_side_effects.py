@@ -19,7 +19,7 @@ from tallystick_conformance.loading import Subject, check_import, side_effects
 
 @pytest.fixture
 def _restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What the lines below change is as before afterwards."""
+    """Restore afterwards all that the lines of the block change."""
     for owner, name in ((sys, "path"), (nano, "publish")):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     monkeypatch.setattr(sys, "path", [*sys.path])

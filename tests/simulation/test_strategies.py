@@ -1,4 +1,4 @@
-"""What each strategy does: whom it is chosen for, what it answers, and what that costs."""
+"""Strategies: whom each is chosen for, what it answers, and what that costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules of Chutes say of a case of ``tests/vectors/subnets.json``."""
+"""Return the answer of the rules of Chutes to a case of ``tests/vectors/subnets.json``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tallystick
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _METRICS = "p", "nc", "steps", "masps", "it", "ot", "maspt"
 _LEFT_OUT = {("not-reported", "checks.reported"), ("out-of-range", "miner.uid")}
-"""What the rules leave out: a call with a confirmed report on its parent, and one of no slot."""
+"""Calls that the rules leave out: one with a confirmed report on its parent, one of no slot."""
 _GIVEN = "rows", "invoked", "billed", "called", "seconds", "bounty", "instances", "chutes"
 """The steps that collect what records of a miner come to."""
 
@@ -21,7 +21,7 @@ Record = dict[str, Any]
 
 
 def features(given: Mapping[str, Any]) -> object:
-    """What the calls of each miner come to."""
+    """Return the sums of the calls of each miner."""
     names = {"called": "invocation_count", "bounty": "bounty_count"}
     done = tallystick.allocate(rules("chutes"), [*_results(given)], columns=[*names, "invoked"])
     counts = {name: done.nano(step) for step, name in names.items()}
@@ -58,7 +58,7 @@ ANSWERS = {"features": features, "weights": weights}
 
 
 def _features(miner: Mapping[str, Any]) -> dict[str, Any]:
-    """What the records of a miner come to, by the steps that collect it."""
+    """Return the values of the records of a miner, by the steps that collect them."""
     private = miner.get("private") or {"instances": 0, "seconds": "0", "compute_units": "0"}
     sums = miner.get("unique") or (0, 0)
     checks = dict(zip(("gpus", "hours"), sums, strict=True))
@@ -83,7 +83,7 @@ def _results(given: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def record_of(kind: str, hotkey: str, uid: int = 0, number: int = 0) -> Record:
-    """What every record has."""
+    """Fields that every record has."""
     return {
         "skill_type": f"chutes/{kind}",
         "task_id": f"{kind}-{number}",

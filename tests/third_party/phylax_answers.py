@@ -1,4 +1,4 @@
-"""What the rules of Phylax say of a case of ``tests/vectors/subnets.json``, by records of tasks."""
+"""Return the answer of the rules of Phylax to a case of the vectors, by records of tasks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def vote(given: Mapping[str, Any]) -> object:
 
 
 def allocation(given: Mapping[str, Any]) -> object:
-    """What each round comes to from given scores, one after the other."""
+    """Return the result of each round from given scores, one after the other."""
     found, carry = [], None
     for each in given["rounds"]:
         scores = {
@@ -106,7 +106,7 @@ def _results(track: str, hotkey: str, tasks: Sequence[Any]) -> Iterator[Record]:
 
 
 def _record(track: str, hotkey: str, number: int) -> Record:
-    """What every record has."""
+    """Fields that every record has."""
     kind = "repositories" if track == "repositories" else "behavioural"
     return {
         "skill_type": f"phylax/{kind}",

@@ -210,9 +210,9 @@ class BoundType(Selection):
         """
         if self.tier is None or self.tiers is None or not thresholds:
             return {}
-        found = {start_name(name): thresholds[name] for name in self.tiers.cuts}
+        starts = {start_name(name): thresholds[name] for name in self.tiers.cuts}
         return {
-            value: min(max(found[value.name], 0), NANO + 1)
+            value: min(max(starts[value.name], 0), NANO + 1)
             for value in self.tier.inputs
             if value.role == "threshold"
         }

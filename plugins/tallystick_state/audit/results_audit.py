@@ -268,8 +268,8 @@ class _Audit:
         value = row.get(column)
         number = exact_of(value)
         if number is None or number.denominator != 1 or number < 1:
-            found = NOTHING if value is None else repr(value) if isinstance(value, str) else value
-            problem = f"{found} for {column}, expected the number of a record"
+            text = NOTHING if value is None else repr(value) if isinstance(value, str) else value
+            problem = f"{text} for {column}, expected the number of a record"
             raise InputError(f"{self.results}:{line}: found {problem}")
         return int(number)
 

@@ -1,4 +1,4 @@
-"""What the linter says of the shipped rule sets; the frozen corpus has every finding of them."""
+"""Findings of the linter in shipped rule sets; the frozen corpus has every one of them."""
 
 from __future__ import annotations
 
