@@ -281,9 +281,10 @@ def _of_task(changed: RecordObject, record: RecordObject) -> RecordObject:
     Items that two lists share are written anew in both; here they get back the names that the task
     has for them.
     """
-    names = dict(_pairs(changed["task"], record["task"]))
+    asked = {name: record[name] for name in ("task",) if name in record}
+    names = dict(_pairs({name: changed[name] for name in asked}, asked))
     answers = {name: _renamed(changed[name], names) for name in ANSWER if name in changed}
-    return {**changed, **answers, "task": record["task"]}
+    return {**changed, **answers, **asked}
 
 
 def _pairs(new: Any, old: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  # JSON values

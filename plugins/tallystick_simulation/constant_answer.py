@@ -60,13 +60,15 @@ class ConstantAnswer:
 
 
 def constant_answer(trial: Trial) -> ConstantAnswer | None:
-    """Return the best constant answer that a search finds; None where nothing is scored.
+    """Return the best constant answer that a search finds.
+
+    None where nothing is scored, or nothing of what a miner answered is in the records.
 
     Args:
         trial: the rules, the skill type, and the pool that has the tasks; its seed decides.
     """
     bound = trial.rules.types[trial.skill_type]
-    if not bound.has_quality:
+    if not bound.has_quality or SUBMISSION not in bound.schema["properties"]:
         return None
     judge = _Judge(trial, bound.emission or bound.quality)
     proposed = [*_proposed(trial, judge.value)]

@@ -286,13 +286,15 @@ class TypePool:
             SchemaError: the generator of the type makes records that are not valid.
         """
         head, _ = self._task(number)
+        declared = self.profile.schema["properties"]
         for attempt in range(_TRIES):
             # without the accuracy: who does better differs by nothing else
             draw = Draw.of(self._seed, "answer", self.name, number, key.variant, attempt)
             draw.skill = key.accuracy
             submission = self._generator.submission(draw, head["task"])
             checks = self._generator.checks(draw, head["task"], submission)
-            record = {**head, "submission": submission, "checks": checks}
+            parts = {**head, "submission": submission, "checks": checks}
+            record = {name: part for name, part in parts.items() if name in declared}
             integers = self.profile.integers(record)
             if integers is not None:
                 return record, integers, draw
@@ -310,7 +312,7 @@ class TypePool:
         if changed is not None and changed is not record:
             facts = self.profile.integers(changed)
             record, integers = (record, integers) if facts is None else (changed, facts)
-        events = tuple(self._generator.events(draw, record["checks"]))
+        events = tuple(self._generator.events(draw, record.get("checks", {})))
         self._facts[:, row] = [integers[fact.digest] for fact in self.answer_facts]
         self._answers[row] = _NO_ANSWER if changed is None else row
         self._events[row] = self._event_codes.setdefault(events, len(self._event_codes))
@@ -336,7 +338,7 @@ class TypePool:
         kind = ALWAYS if key.behaviour.startswith(ALWAYS) else key.behaviour
         make = _ITEMS.get(kind, _items_of)
         items = make(draw, self._task(number)[1])
-        return _group_submission(self.name, record["submission"], items)
+        return _group_submission(self.name, record.get("submission", {}), items)
 
 
 _HEAD: Mapping[str, Any] = {

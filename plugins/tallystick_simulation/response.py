@@ -182,7 +182,7 @@ class Responses:
 
     @cached_property
     def best(self) -> Response | None:
-        """The best deviation from honest work; None where none is tried or nobody is paid."""
+        """The best deviation; None where none is tried, or honest work is paid nothing."""
         return best_of(self.every)
 
 

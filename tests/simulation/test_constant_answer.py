@@ -105,3 +105,7 @@ def test_a_task_for_which_it_is_not_valid_has_no_answer() -> None:
     assert given is not None
     moved = {"latency_ms": given["submission"]["latency_ms"]}
     assert given["submission"] == {**answer.submission, **moved}
+
+
+def test_a_type_whose_records_have_no_answer_has_none() -> None:
+    assert constant_answer(trial_of(shipped("reward@1.0.0"), "reward")) is None

@@ -74,7 +74,7 @@ class TypeStudy:
 
     @cached_property
     def best(self) -> Response | None:
-        """The best deviation; None where nobody is paid."""
+        """The best deviation; None where none is tried, or honest work is paid nothing."""
         return best_of(self.responses)
 
     @cached_property

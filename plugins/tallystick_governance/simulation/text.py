@@ -119,7 +119,9 @@ def type_lines(after: TypeStudy, before: TypeStudy | None) -> Iterator[str]:
     """
     best = after.best
     if best is None:
-        yield "nobody is paid for honest work"
+        is_unpaid = any(response.ratio is None for response in after.responses)
+        unpaid = "the miner that is tried is paid nothing for honest work"
+        yield unpaid if is_unpaid else "no deviation was tried"
     else:
         yield f"best deviation  {_told(best)}"
         if before is not None and before.best is not None:

@@ -65,6 +65,20 @@ def test_numbers_are_those_of_every_network() -> None:
     assert [row["strategy"] for row in of_type["responses"]] == ["honest", "rush", "idle"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "strategy", "message"),
+    [
+        ("reward@1.0.0", "idle", "best deviation  idle, "),
+        ("reward@1.0.0", "honest", "no deviation was tried"),
+        ("king@1.0.0", "idle", "the miner that is tried is paid nothing for honest work"),
+    ],
+)
+def test_records_of_one_number_have_a_study(rules: str, strategy: str, message: str) -> None:
+    done = run("simulate", rules, "--epochs", "3", "--strategy", strategy, "-o", "out")
+    assert (done.status, done.err) == (0, "")
+    assert f"\n    {message}" in done.out
+
+
 @pytest.mark.nightly
 def test_a_proposal_gets_markdown() -> None:
     out = simulate("--against", "workflow@1.0.0", "--markdown").out
