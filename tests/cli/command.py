@@ -39,8 +39,6 @@ def examples_of(rule_set: str) -> Path:
 
 
 COMMAND = (sys.executable, "-m", "tallystick")
-ENDLESS = {("run",), ("serve",)}
-"""Commands that run until they are told to end: each has tests of its own."""
 HEAVY = {
     *("cryptography", "jinja2", "jsonschema", "jsonschema_rs", "msgspec", "numpy"),
     *("pyarrow", "rich", "sr25519", "z3"),
