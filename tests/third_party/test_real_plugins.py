@@ -13,7 +13,7 @@ import tallystick
 from tallystick_conformance.testing.history import history_of
 
 SUBNETS = "phylax", "chutes"
-PUBLIC = {"tallystick", "tallystick.plugins.author", "tallystick_state.audit.export"}
+PUBLIC = {"tallystick", "tallystick.plugins.author"}
 """Modules that a stranger's plugin needs."""
 
 
