@@ -14,6 +14,7 @@ import pytest
 from cli.command import run
 from examples import fast_rows
 from generators import SKILL_TYPES, record
+from records.making import spoil
 
 import tallystick
 from tallystick.errors import InputError
@@ -40,9 +41,8 @@ def scorer() -> tallystick.Scorer:
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two hundred records of every type, a tenth of them with a defect, and a line that is none."""
     random, path = Random(5), tmp_path_factory.mktemp("records") / "records.jsonl"
-    made = (
-        record(random, random.choice(SKILL_TYPES), valid=random.random() < 0.9) for _ in range(200)
-    )
+    made = [record(random, random.choice(SKILL_TYPES)) for _ in range(200)]
+    made[::10] = [spoil(each, n) for n, each in enumerate(made[::10])]
     lines = [json.dumps(each | {"task_id": f"t-{n}"}) for n, each in enumerate(made)]
     path.write_text("\n".join([*lines[:100], "{}", *lines[100:]]) + "\n", encoding="utf-8")
     return path

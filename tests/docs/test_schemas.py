@@ -10,6 +10,7 @@ import attrs
 import jsonschema
 import pytest
 from generators import SKILL_TYPES, record
+from records.mutations import MUTATIONS, mutated
 
 import tallystick
 from tallystick.plugins.registry import installed
@@ -67,8 +68,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 def _with_defects() -> Iterator[bytes]:
     random = Random(20)
     for skill_type in SKILL_TYPES:
-        for _ in range(15):
-            yield json.dumps(record(random, skill_type, valid=random.random() < 0.3)).encode()
+        for name in MUTATIONS:
+            made = record(random, skill_type)
+            yield json.dumps(made).encode()
+            if (line := mutated(made, name, random)) is not None:
+                yield line.encode()
 
 
 def _run(rule_set: str, source: Path, output: Path) -> Run:

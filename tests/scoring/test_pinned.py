@@ -175,7 +175,7 @@ def test_a_snapshot_of_another_rule_set_is_refused(
 
 
 def test_a_type_without_tiers_pins_nothing(scorers: Scorers) -> None:
-    data = [line.strip() for line in lines(3, 50, ["workflow"])]
+    data = [line.strip() for line in lines(3, 60, ["workflow"])]
     wrong = scorers["workflow@1.0.0"].with_snapshots(
         {0: ThresholdSnapshot({"workflow": {}}, FIRST)}
     )

@@ -16,6 +16,7 @@ from generators import record as generated
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from records.making import make, spoil
 
 import tallystick
 from tallystick.io.sources import ItemChunk
@@ -211,7 +212,7 @@ def test_the_lists_and_maps_that_are_told_as_left_out_are(skill_type: str) -> No
     told = empties(scorer.types[skill_type].schema)
     assert "events" in told
     for path in told:
-        row = generated(Random(3), skill_type)
+        row = make(skill_type, seed=3)
         *way, name = path.split(".")
         part = row
         for step in way:
@@ -352,7 +353,7 @@ def test_a_reject_says_what_an_event_should_have(scorer: tallystick.Scorer) -> N
 
 def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) -> None:
     random = Random(2)
-    rows = [generated(random, random.choice(SKILLS), valid=False) for _ in range(300)]
+    rows = [spoil(generated(random, random.choice(SKILLS)), seed) for seed in range(300)]
     data = dumped(*rows, b"", b"[]", b"\xff", b"{}")
     results, found = scorer.score_lines(data), EventDecoder(scorer).events(ItemChunk(data, 1))
     assert found.rejects == list(results.rejects)

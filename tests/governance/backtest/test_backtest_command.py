@@ -7,7 +7,7 @@ import click
 import pytest
 from cli.command import Finished, message_of, walk
 from cli.command import run as command
-from generators.records import lines
+from generators import lines
 from governance.backtest.histories import few_epochs
 
 import tallystick

@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from generators.records import lines
+from generators import lines
 from governance.backtest.histories import few_epochs
 
 from tallystick.errors import InputError, TallystickError

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from examples import fast_rows
-from generators.records import SKILL_TYPES, lines
+from generators import SKILL_TYPES, lines
 from governance.backtest.histories import few_epochs
 
 from tallystick.formula.evaluate import evaluate

@@ -211,7 +211,7 @@ def test_a_late_submission_moves_no_threshold_of_a_replay(tmp_path: Path) -> Non
 
 
 def test_a_rule_set_without_epochs_cannot_be_replayed(tmp_path: Path) -> None:
-    from generators.records import lines  # of this test alone
+    from generators import lines  # of this test alone
 
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"".join(lines(1, 20, ["workflow"])))

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from generators.records import lines as made_up_lines
+from generators import lines as made_up_lines
 from governance.backtest.histories import (
     EPOCHS,
     MINERS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from generators.records import lines as made_up_lines
+from generators import lines as made_up_lines
 from governance.backtest.histories import made, written
 from governance.diff.soundness import (
     LINES,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from examples import fast_rows
 from generators import SKILL_TYPES, lines, record
+from records.making import spoil
 
 import tallystick
 from tallystick.errors import InputError
@@ -26,7 +27,7 @@ def history() -> list[bytes]:
     """Good records of every type, missed deadlines, records with a defect, and no records."""
     rng = random.Random(3)
     bad = [
-        json.dumps(record(rng, rng.choice(SKILL_TYPES), valid=False)).encode() for _ in range(40)
+        json.dumps(spoil(record(rng, rng.choice(SKILL_TYPES)), seed)).encode() for seed in range(40)
     ]
     missed = [json.dumps(_without_answer(rng)).encode() for _ in range(20)]
     found = [*(line.rstrip(b"\n") for line in lines(8, COUNT)), *bad, *missed, b"", b"[]", b"{"]

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from generators.records import COMPONENTS
+from oracle.consensus import WEIGHTS
 
 import tallystick
 from tallystick.errors import RecordError
@@ -223,7 +223,7 @@ def test_no_list_with_another_count_earns_more() -> None:
 @pytest.mark.parametrize("agreement", [0, 1])
 def test_a_list_moves_whatever_the_group_agreed_on(agreement: int) -> None:
     record = example("rag_knowledge")
-    record["consensus"] = {**dict.fromkeys(COMPONENTS, 0.8), "policy_agreement": agreement}
+    record["consensus"] = {**dict.fromkeys(WEIGHTS, 0.8), "policy_agreement": agreement}
     record["submission"]["recommended_policy"] = [
         {"resource": "filesystem", "action": "read", "pattern": "/other/**"}
     ]
