@@ -6,17 +6,24 @@ weights of its rule set have to be the same to the nano in each round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 from allocation.subnets import rules_of
 
 import tallystick
+from tallystick.numbers.nano import NANO, to_text
 from tallystick.scoring.scorer import Scorer
+from tallystick_allocation.allocation import bound_allocation
+from tallystick_allocation.binding import BoundAllocation
+from tallystick_allocation.steps.collect import Collect
 
-NANO = 10**9
+SHAPES = ((1, 3), (3, 24), (6, 3), (30, 3), (70, 1))
+"""Numbers of miners and of rounds."""
+MARGINS = [Fraction(n, 1000) for n in (0, 0, 0, -60, -3, 3, 20, 30, 50, 51)]
 _DIGITS = 60
 _TEXTS = frozenset({"hotkey", "coldkey", "address", "track", "task_id"})
 """Columns that are no numbers."""
@@ -29,20 +36,60 @@ Mechanism = Callable[[Rows, Memory], Values]
 """The weights of a round, of whoever has more than 0."""
 
 
-def rounds_of(text: str) -> list[Rows]:
-    """Return the rows of each round: a header, then rounds between lines of ``---``.
+def made_up(name: str, random: Random) -> list[Rows]:
+    """Return rounds of a subnet, in which miners come and leave; many values are equal or near.
 
-    A cell is a value, ``-`` for none, several by commas, and ``VALUE@ROUND`` where it has a round.
-    Below ``--- N`` there is a round that comes N times.
+    A cell is a value, several by commas, or ``VALUE@ROUND`` where a window in time is collected.
     """
-    header, body = text.strip().split("\n", 1)
-    rounds: list[Rows] = []
-    for part in f"--- 1\n{body}".split("---")[1:]:
-        times, *lines = part.split("\n")
-        rows = [zip(header.split(), line.split(), strict=True) for line in lines if line]
-        one = [{name: cell for name, cell in row if cell != "-"} for row in rows]
-        rounds += [one] * int(times or 1)
-    return rounds
+    bound = bound_allocation(rules_of(name))
+    miners, rounds = random.choice(SHAPES)
+    everybody = [f"{'5é🙂'[n % 3]}M{n}" for n in range(miners)]
+    presence = random.choice((0.8, 1))
+    return [
+        [
+            row
+            for hotkey in everybody
+            if random.random() < presence
+            for row in _rows_of(bound, hotkey, now, random)
+        ]
+        for now in range(40, 40 + rounds)
+    ]
+
+
+def _rows_of(bound: BoundAllocation, hotkey: str, now: int, random: Random) -> Iterator[Row]:
+    """Yield the rows of a miner, in some of the groups, with some of the values."""
+    miner = {"hotkey": hotkey}
+    for key, kind in bound.miner_attributes.items():
+        own = random.randrange(1, 9)
+        miner[key] = {"a text": f"C{own}", "a flag": "true"}.get(kind, str(own))
+    columns = [step.rules for step in bound.steps if isinstance(step.rules, Collect)]
+    groups = [*bound.groups] or [""]
+    for group in random.sample(groups, random.randint(1, len(groups))):
+        row = miner | ({bound.group: group} if group else {})
+        for column in columns:
+            assert column.within is not None
+            if random.random() < 0.85:
+                row[column.value] = _cell_of(column, now, random)
+        yield row
+
+
+def _cell_of(column: Collect, now: int, random: Random) -> str:
+    low, high = column.within or ()
+    if column.statistic == "last":
+        return near(low, high, random)
+    many = random.randint(1, 12)
+    values = [near(low, high, random) for _ in range(many)]
+    if column.within_rounds is None:
+        return ",".join(values[:6])
+    dates = random.sample(range(now - random.choice((12, 39)), now + 1), many)
+    return ",".join(f"{value}@{date}" for value, date in zip(values, dates, strict=True))
+
+
+def near(low: Decimal | int, high: Decimal | int, random: Random) -> str:
+    """Return a value of a range: many are equal, and many a margin of a subnet apart."""
+    eighths = Fraction(random.choice((low, high, high, high))) * random.randint(1, 8) / 8
+    value = eighths / random.choice((1, 1, 1, 10, 1000)) * (1 + random.choice(MARGINS))
+    return to_text(nano(max(Fraction(low), min(Fraction(high), value))))
 
 
 def engine_row(row: Row) -> dict[str, Any]:
@@ -51,6 +98,8 @@ def engine_row(row: Row) -> dict[str, Any]:
 
 
 def _cell(cell: str) -> Any:  # noqa: ANN401  # a number, or a list
+    if cell == "true":
+        return True
     if "@" not in cell:
         return cell.split(",") if "," in cell else cell
     dated = (entry.split("@") for entry in cell.split(","))
@@ -114,32 +163,21 @@ def lists(rows: Rows, name: str) -> dict[str, list[Fraction]]:
     }
 
 
-def dated(
-    rows: Rows, name: str, within: int, of_all: Rows | None = None
-) -> dict[str, list[tuple[Fraction, int]]]:
-    """Return the numbers of a column of the newest rounds, each with its age.
-
-    Args:
-        rows: whose column it is.
-        name: of the column.
-        within: how many rounds count.
-        of_all: the rows of which the newest round is now; by default these.
-    """
-    now = max((number for _, _, number in _entries(of_all or rows, name)), default=0)
+def dated(rows: Rows, name: str, within: int, now: int) -> dict[str, list[tuple[Fraction, int]]]:
+    """Return the numbers of a column of so many of the newest rounds, each with its age."""
     found: dict[str, list[tuple[Fraction, int]]] = {}
-    for hotkey, value, number in _entries(rows, name):
-        if now - number < within:
-            found.setdefault(hotkey, []).append((value, now - number))
+    for row in rows:
+        for entry in row.get(name, "").split(","):
+            value, _, number = entry.partition("@")
+            if entry and now - int(number) < within:
+                found.setdefault(row["hotkey"], []).append((Fraction(value), now - int(number)))
     return found
 
 
-def _entries(rows: Rows, name: str) -> list[tuple[str, Fraction, int]]:
-    """Return each number of a column, with who has it and its round."""
-    return [
-        (row["hotkey"], Fraction(value), int(number))
-        for row in rows
-        for value, number in (entry.split("@") for entry in row.get(name, "").split(",") if entry)
-    ]
+def newest(rows: Rows) -> int:
+    """Return the newest round of any column, which is now."""
+    entries = (cell.split(",") for row in rows for cell in row.values() if "@" in cell)
+    return max((int(entry.partition("@")[2]) for cell in entries for entry in cell), default=0)
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:

@@ -33,6 +33,7 @@ from tallystick.scoring.scorer import Scorer, load
 tallystick_api = 1
 
 _HERE = Path(__file__).parent
+RULES = _HERE / "rules"
 
 
 @measure("subnets/phylax-score@1", within=UNIT, correctness=UNIT, quality=UNIT)
@@ -125,7 +126,7 @@ def tallystick_formulas() -> Sequence[Formula]:
 
 def rules_of(name: str) -> Scorer:
     """The rule set of a subnet; read once."""
-    return rules_from((_HERE / "rules" / f"{name}.toml").read_text(encoding="utf-8"))
+    return rules_from((RULES / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -1,6 +1,6 @@
 """Who holds the first place, round by round, by hand.
 
-That it holds of every history is in `test_laws`, and of rule sets in `test_mechanisms`.
+What rule sets pay over made-up histories is in `test_mechanisms`.
 """
 
 from __future__ import annotations

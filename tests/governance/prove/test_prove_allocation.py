@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allocation import subnets
-from allocation.subnets import rules_from, rules_of
+from allocation.subnets import RULES, rules_from, rules_of
 from allocation.tables import rules_with
 from cli.command import run
 
@@ -64,9 +63,6 @@ def test_of_three_subnets_chutes_alone_prefers_hotkeys() -> None:
     kept = dict.fromkeys(LAWS.summaries.keys() - {SOMEBODY}, "proved")
     preferred = {**kept, ORDER: "counterexample"}
     assert statuses == {"phylax": kept, "cswon": kept, "chutes": preferred}
-
-
-RULES = Path(subnets.__file__).parent / "rules"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RULES.iterdir()))
