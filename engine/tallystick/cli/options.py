@@ -106,6 +106,28 @@ def rejects_option(inputs: str) -> Decorator:
     )
 
 
+def number_option(
+    name: str, default: int, description: str, *, least: int = 1, most: int | None = None
+) -> Decorator:
+    """Return the option of a whole number that has a default.
+
+    Args:
+        name: of the option, without its dashes.
+        default: its value where it is not given.
+        description: its help.
+        least: the smallest value.
+        most: the largest value; None for any.
+    """
+    return click.option(
+        f"--{name}",
+        type=click.IntRange(least, most),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=description,
+    )
+
+
 def last_option(items: str) -> Decorator:
     """Return the option that limits a list to its last items, such as epochs."""
     return click.option(

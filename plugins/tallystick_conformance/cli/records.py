@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import command, examples
-from tallystick.cli.options import follow_links_option, output_option
+from tallystick.cli.options import follow_links_option, number_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show, wants_json
 from tallystick.io.streams import STANDARD, standard_output
@@ -32,28 +32,12 @@ _SLOTS = 65536
     ),
 )
 @click.option("--seed", required=True, type=int, help="Equal seeds give equal bytes.")
-@click.option(
-    "--count", type=click.IntRange(1), default=10_000, show_default=True, help="How many records."
-)
+@number_option("count", 10_000, "How many records.")
 @click.option("--types", metavar="A,B,…", help="The skill types; by default every installed one.")
-@click.option(
-    "--miners",
-    type=click.IntRange(1, _SLOTS),
-    default=64,
-    show_default=True,
-    help="How many miners.",
-)
-@click.option(
-    "--validators",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="How many validators.",
-)
-@click.option(
-    "--epochs", type=click.IntRange(1), default=10, show_default=True, help="How many epochs."
-)
-@click.option("--rounds", type=click.IntRange(1), default=10, show_default=True, help="An epoch.")
+@number_option("miners", 64, "How many miners.", most=_SLOTS)
+@number_option("validators", 3, "How many validators.")
+@number_option("epochs", 10, "How many epochs.")
+@number_option("rounds", 10, "An epoch.")
 @output_option("Where the records go; - is the standard output.")
 @click.option(
     "--miner-list",

@@ -489,14 +489,14 @@ def replays(
         if start is None
         else tuple(start.under(candidate.rules, calendar.first) for candidate in reader.candidates)
     )
-    replay = Replay(calendar, follows, starts)
 
     def here(positions: Sequence[int]) -> list[Replayed]:
-        return replay.of(reader.of(positions), positions)
+        return _replayed(reader.of(positions), positions, calendar, starts, follows=follows)
 
     function: Callable[[Sequence[int]], list[Replayed]] = here
     if executor.is_elsewhere:
-        function = ReplaySpec(ReaderSpec.of(reader), outcome.history.digest, replay)
+        spec, digest = ReaderSpec.of(reader), outcome.history.digest
+        function = ReplaySpec(spec, digest, calendar, starts, follows)
     # states wait in memory for the end of a replay
     together = 1 if executor.is_elsewhere or follows else _TOGETHER
     many = range(len(reader.candidates))
@@ -506,48 +506,32 @@ def replays(
             yield from of_task
 
 
-@attrs.frozen(eq=False)
-class Replay:
-    """The replays of a history, whichever candidates they are of.
-
-    Attributes:
-        calendar: of the history.
-        follows: whether thresholds and reputations follow from epoch to epoch.
-        starts: by position of a candidate, the state as the first epoch begins; None for a new
-            network.
-    """
-
-    calendar: Calendar = attrs.field(repr=False)
-    follows: bool
-    starts: tuple[State, ...] | None = attrs.field(default=None, repr=False)
-
-    def of(self, reader: Reader, positions: Sequence[int]) -> list[Replayed]:
-        """Return the replay of each candidate.
-
-        Args:
-            reader: the history, and the candidates.
-            positions: those of the candidates among all.
-
-        Raises:
-            InputError: the history cannot be read.
-        """
-        runs = [
-            _EpochReplay(
-                position,
-                candidate,
-                self.calendar,
-                follows=self.follows,
-                start=None if self.starts is None else self.starts[position],
-                groups=reader.groups,
-            )
-            for position, candidate in zip(positions, reader.candidates, strict=True)
-        ]
-        for epoch, parts in _by_epoch(reader, self.calendar):
-            for run in runs:
-                run.close(epoch, parts)
-        if not self.follows:
-            return [Replayed(run.weights()) for run in runs]
-        return [Replayed(run.weights(), run.outcome(), tuple(run.epochs)) for run in runs]
+def _replayed(
+    reader: Reader,
+    positions: Sequence[int],
+    calendar: Calendar,
+    starts: Sequence[State] | None,
+    *,
+    follows: bool,
+) -> list[Replayed]:
+    """Return the replay of each candidate of a reader, which are at some positions among all."""
+    runs = [
+        _EpochReplay(
+            position,
+            candidate,
+            calendar,
+            follows=follows,
+            start=None if starts is None else starts[position],
+            groups=reader.groups,
+        )
+        for position, candidate in zip(positions, reader.candidates, strict=True)
+    ]
+    for epoch, parts in _by_epoch(reader, calendar):
+        for run in runs:
+            run.close(epoch, parts)
+    if not follows:
+        return [Replayed(run.weights()) for run in runs]
+    return [Replayed(run.weights(), run.outcome(), tuple(run.epochs)) for run in runs]
 
 
 @attrs.frozen(eq=False)
@@ -557,12 +541,17 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
     Attributes:
         reader: of the history.
         digest: of the history, by which another one of that name is known.
-        replay: of the history.
+        calendar: of the history.
+        starts: by position of a candidate, the state as the first epoch begins; None for a new
+            network.
+        follows: whether thresholds and reputations follow from epoch to epoch.
     """
 
     reader: ReaderSpec
     digest: str
-    replay: Replay
+    calendar: Calendar = attrs.field(repr=False)
+    starts: tuple[State, ...] | None = attrs.field(repr=False)
+    follows: bool
 
     def make(self) -> Callable[[Sequence[int]], list[Replayed]]:
         """Return the function, which binds a candidate when it is its turn."""
@@ -577,7 +566,7 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
         """
         reader = self.reader.reader(positions)
         check_unchanged(reader.path, self.digest)
-        return self.replay.of(reader, positions)
+        return _replayed(reader, positions, self.calendar, self.starts, follows=self.follows)
 
 
 def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:

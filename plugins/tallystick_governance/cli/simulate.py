@@ -13,6 +13,7 @@ from tallystick.cli.options import (
     executor_options,
     follow_links_option,
     markdown_option,
+    number_option,
     output_option,
 )
 from tallystick.cli.progress import progress_bar
@@ -43,46 +44,11 @@ _ELSEWHERE = ("follow_links", "markdown", *EXECUTOR_NAMES)
 @click.argument("reference", metavar="RULES")
 @click.option("--against", metavar="OLD", help="The rules in force: every gain is compared.")
 @click.option("--state", "where", metavar="STATE", help="Begin as the open epoch of this state.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The seed of the first network.",
-)
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1000),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Networks for each strategy, which differ by their seed.",
-)
-@click.option(
-    "--epochs",
-    type=click.IntRange(1, 10_000),
-    default=12,
-    show_default=True,
-    metavar="N",
-    help="Epochs of a network.",
-)
-@click.option(
-    "--miners",
-    type=click.IntRange(4, 1024),
-    default=16,
-    show_default=True,
-    metavar="N",
-    help="Miners of a network.",
-)
-@click.option(
-    "--rounds",
-    type=click.IntRange(1, 1000),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Rounds of an epoch.",
-)
+@number_option("seed", 0, "The seed of the first network.", least=0)
+@number_option("seeds", 3, "Networks for each strategy, which differ by their seed.", most=1000)
+@number_option("epochs", 12, "Epochs of a network.", most=10_000)
+@number_option("miners", 16, "Miners of a network.", least=4, most=1024)
+@number_option("rounds", 2, "Rounds of an epoch.", most=1000)
 @click.option(
     "--type", "types", multiple=True, metavar="NAME", help="Only this skill type; repeatable."
 )

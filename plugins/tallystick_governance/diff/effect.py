@@ -110,7 +110,7 @@ def effect(
     """
     bounds = moves(old, new, thresholds)
     emission = bounds.get("emission", Move(None))
-    recomputed = _recomputed(old, new)
+    names = recomputed(old, new)
     return Effect(
         skill_type=old.name,
         axes={axis.name: bounds[axis.name].difference for axis in new.axes if axis.name in bounds},
@@ -123,8 +123,8 @@ def effect(
         had_quality=old.has_quality,
         has_quality=new.has_quality,
         any_tier=_is_any_tier(bounds.get("tier"), old, new),
-        others=_others(old, new, recomputed, bounds),
-        recomputed=recomputed,
+        others=_others(old, new, names, bounds),
+        recomputed=names,
     )
 
 
@@ -134,8 +134,8 @@ def _quality(old: BoundType, new: BoundType, found: Mapping[str, Move]) -> Inter
     return found[after].difference if before == after else None
 
 
-def _recomputed(old: BoundType, new: BoundType) -> tuple[str, ...]:
-    """Return the names of the values whose digests differ, or that one type alone has."""
+def recomputed(old: BoundType, new: BoundType) -> tuple[str, ...]:
+    """Return the names of the values that either type computes in another way, or alone."""
     before, after = ({v.name: v.digest for v in bound.values} for bound in (old, new))
     names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
     # the digest of a tier has the formulas of thresholds, not the seeds that they begin with
@@ -145,10 +145,10 @@ def _recomputed(old: BoundType, new: BoundType) -> tuple[str, ...]:
 
 
 def _others(
-    old: BoundType, new: BoundType, recomputed: Collection[str], found: Mapping[str, Move]
+    old: BoundType, new: BoundType, names: Collection[str], found: Mapping[str, Move]
 ) -> dict[str, Interval | None]:
     """Return how far values move that are not shown and that no shown value reads."""
-    hidden = set(recomputed)
+    hidden = set(names)
     for bound in (old, new):
         visible: set[Value] = {*bound.axes, *bound.measures}
         visible |= {bound.quality} if bound.has_quality else set()
@@ -157,7 +157,7 @@ def _others(
     if not (old.has_quality or new.has_quality):
         # the constants that stand for a quality where there is none
         hidden -= {old.quality.name, old.composite.name, new.quality.name, new.composite.name}
-    moved = {name: found.get(name, UNKNOWN).difference for name in recomputed if name in hidden}
+    moved = {name: found.get(name, UNKNOWN).difference for name in names if name in hidden}
     return {name: move for name, move in moved.items() if move is None or not move.is_zero}
 
 

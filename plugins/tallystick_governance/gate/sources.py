@@ -16,7 +16,7 @@ import attrs
 from tallystick.errors import InputError, StateError
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.diff.move import has_same_thresholds
+from tallystick_governance.diff.effect import recomputed
 from tallystick_governance.gate.measurement import (
     DeviationFigures,
     MeasuredOn,
@@ -113,8 +113,7 @@ def _is_same(old: Scorer, new: Scorer, skill_type: str) -> bool:
     before, after = old.types.get(skill_type), new.types[skill_type]
     if before is None or old.rule_set.sections != new.rule_set.sections:
         return False
-    values = ({value.name: value.digest for value in side.values} for side in (before, after))
-    return next(values) == next(values) and has_same_thresholds(before, after)
+    return not recomputed(before, after)
 
 
 @attrs.frozen(slots=False)

@@ -11,6 +11,7 @@ from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import comparison, more
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.diff.effect import recomputed
 
 if TYPE_CHECKING:
     from tallystick_governance.simulation.study import ResponseChange
@@ -89,7 +90,7 @@ def _types(old: Scorer, new: Scorer) -> Sequence[str]:
     both = [name for name in new.types if name in old.types]
     if old.digest == new.digest:
         return ()
-    changed = [name for name in both if _digests(old, name) != _digests(new, name)]
+    changed = [name for name in both if recomputed(old.types[name], new.types[name])]
     return changed or both[:1]
 
 
@@ -101,8 +102,3 @@ def _answers_otherwise(strategy: MinerStrategy) -> bool:
     from tallystick_simulation.strategy import HONEST
 
     return not strategy.is_honest and strategy.behaviour != HONEST and strategy.chooses == "own"
-
-
-def _digests(rules: Scorer, name: str) -> list[object]:
-    bound = rules.types[name]
-    return [bound.seeds, *(value.digest for value in bound.values)]

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import command, examples
 from tallystick.cli.log import tell_refusal
-from tallystick.cli.options import PATH
+from tallystick.cli.options import PATH, number_option
 from tallystick.cli.progress import working
 from tallystick.cli.settings import Setting
 from tallystick.cli.shown import show
@@ -60,13 +60,7 @@ _UNPROTECTED = (
 )
 @click.option("--demo", is_flag=True, help="Serve a made-up network, and say how to see all of it.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=_PORT,
-    show_default=True,
-    help="The port; 0 takes a free one.",
-)
+@number_option("port", _PORT, "The port; 0 takes a free one.", least=0, most=65535)
 @click.option("--operator", is_flag=True, help="Print a secret by which you see everything here.")
 @click.option(
     "--allow-host",
@@ -89,12 +83,12 @@ _UNPROTECTED = (
     metavar="ADDRESS",
     help="A proxy whose X-Forwarded-For names the client; repeat for each.",
 )
-@click.option(
-    "--embargo",
-    type=click.IntRange(0, 1000),
-    default=1,
-    show_default=True,
-    help="Epochs that must close after one before its weights are public.",
+@number_option(
+    "embargo",
+    1,
+    "Epochs that must close after one before its weights are public.",
+    least=0,
+    most=1000,
 )
 @click.option(
     "--proofs",
