@@ -223,7 +223,7 @@ class RuleSetError(TallystickError):
         self,
         problems: Sequence[Diagnostic],
         more: int = 0,
-        reasons: Mapping[Diagnostic, str] = MappingProxyType({}),
+        reasons: Mapping[Diagnostic, FormulaError] = MappingProxyType({}),
     ) -> None:
         self.reasons = reasons
         self.problems = tuple(problems[:MOST_TOLD])

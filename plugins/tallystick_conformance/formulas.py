@@ -7,18 +7,21 @@ over the base weight, or a measure over others comes to depends on the rule set,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice, product
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import lines, render
-from tallystick.formula.tree import Node
+from tallystick.formula.tree import Node, bind, names
 from tallystick.plugins.skill_type import SkillType
+from tallystick.records.schema import load_schema
 from tallystick.rules.digest import used_formulas
-from tallystick_conformance.claim import UNIT_VALUES, Claim, prove
+from tallystick.scoring.binding import UNIT, UnprovedError, proved
+from tallystick.scoring.compiled import unproved
+from tallystick.scoring.value import Value
 from tallystick_conformance.counterexample import judged
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.records import domains_of, facts_of
@@ -54,12 +57,12 @@ def _of_formula(formula: Formula, subject: Subject) -> Iterator[Diagnostic]:
         return
     for skill_type in _types(formula, subject):
         for values in corners_of(formula):
-            claim = _claim(formula, values, skill_type, subject)
+            requirements = () if skill_type is None else _requirements(skill_type, subject)
             try:
-                prove(claim)
-            except FormulaError as error:
+                _prove(formula, values, skill_type, requirements)
+            except UnprovedError as error:
                 scope = f" for {skill_type.name}" if skill_type else ""
-                yield judged(f"{formula.name}{scope}", claim, str(error))
+                yield judged(f"{formula.name}{scope}", error, skill_type, requirements)
 
 
 def _types(formula: Formula, subject: Subject) -> Iterator[SkillType | None]:
@@ -73,12 +76,28 @@ def _types(formula: Formula, subject: Subject) -> Iterator[SkillType | None]:
             yield subject.registry.skill_types[name]
 
 
-def _claim(
-    formula: Formula, values: Values, skill_type: SkillType | None, subject: Subject
-) -> Claim:
-    published = dict.fromkeys(formula.published, UNIT_VALUES)
-    requirements = () if skill_type is None else _requirements(skill_type, subject)
-    return Claim(formula, values, skill_type, requirements, given=published)
+def _prove(
+    formula: Formula,
+    parameters: Values,
+    skill_type: SkillType | None,
+    requirements: Sequence[Requirement],
+) -> None:
+    """Prove a formula with given parameters; whatever it reads is from 0 to 1.
+
+    Raises:
+        UnprovedError: it cannot be proved.
+    """
+    tree = bind(formula.tree, parameters)
+    inputs = tuple(Value.within(name, "axis", UNIT) for name in names(tree, "published"))
+    published = {each.name: each.domain for each in inputs}
+    facts = [*facts_of(formula), *(fact for each in requirements for fact in facts_of(each))]
+    domains: Mapping[str, Domain] = {}
+    if skill_type is not None:
+        domains = domains_of(facts, load_schema(skill_type.schema)) or {}
+    compiled = unproved(tree, domains, published, [each.condition for each in requirements])
+    applies = None if formula.applies is None else unproved(formula.applies, domains, {})
+    value = Value(formula.name, formula.kind, inputs, tree, compiled, formula, applies)
+    proved(value, parameters)
 
 
 def _requirements(skill_type: SkillType, subject: Subject) -> tuple[Requirement, ...]:

@@ -14,24 +14,16 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError, SchemaError
-from tallystick.formula.formula import Formula
-from tallystick.formula.tree import Node, bind
 from tallystick.io.documents import read_toml
-from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.plugins.entries import GROUP, installed_entries
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.loading import load, shipped
-from tallystick.rules.model import Axis, Emission, Factor, Measure, Threshold, exact
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.binding import bind_rule_set
-from tallystick.scoring.computation import in_order
-from tallystick_conformance.claim import UNIT_VALUES, Claim, Premise
+from tallystick.scoring.binding import UnprovedError, bind_rule_set
 from tallystick_conformance.counterexample import judged
 from tallystick_conformance.loading import Subject, with_own_rule_sets
-from tallystick_conformance.records import domains_of, has_all, is_without_bounds
+from tallystick_conformance.records import facts_of, has_all, is_without_bounds
 from tallystick_conformance.report import finding, finding_in
-
-_COMPOSITE = ".composite"
 
 
 def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
@@ -148,107 +140,20 @@ def _findings(
     loaded: LoadedRuleSet, name: str, error: RuleSetError, subject: Subject
 ) -> Iterator[Diagnostic]:
     """Yield the findings of one refusal of a type, without those of other checks."""
+    skill_type = subject.registry.skill_types[name]
     for problem in error.problems:
-        claim = claim_at(problem.path, loaded, name, subject.registry)
-        reason = error.reasons.get(problem, str(error))
-        if claim is None or problem not in error.reasons:
-            if not is_without_bounds(reason):
-                yield invalid(problem)
-        elif domains_of(claim.facts, subject.schemas[name]) is not None:
-            yield judged(f"{claim.formula.name} for {name} in {problem.where}", claim, reason)
-        elif has_all(claim.facts, subject) and not is_without_bounds(reason):
-            yield finding(
-                "fact-unreachable", f"{claim.formula.name} for {name} in {problem.where}", reason
-            )
-
-
-def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) -> Claim | None:
-    """Return the claim of the formula that a path of a rule set names, for one skill type.
-
-    The path is that of a problem of binding, such as ``axes.NAME`` or ``emission.formula``; None
-    where it names no formula.
-    """
-    rule_set, rules = loaded.rule_set, loaded.rule_set.skill_types[name]
-    emission, tiers = rule_set.emission, rule_set.tiers
-    values = {**rule_set.axes, **{n: _used(m) for n, m in rule_set.measures.items()}}
-    factors = {} if emission is None else emission.factors
-    thresholds = {} if tiers is None else tiers.thresholds
-    head, _, last = path.rpartition(".")
-    before: Mapping[str, Axis] = {}
-    match head:
-        case "axes" | "measures":
-            use, before = values[last], values
-        case "emission.factors":
-            use = _used(factors[last])
-        case "emission" if emission is not None:
-            use = _used(emission)
-            before = {n: _used(f) for n, f in factors.items() if name in (f.skill_types or [name])}
-        case "tiers.thresholds":
-            use = _used(thresholds[last])
-            before = {n: _used(t) for n, t in thresholds.items() if t.formula and n != last}
-        case _:
-            if not path.endswith(_COMPOSITE):
-                return None
-            use, before = Axis(rules.composite or "", rules.parameters), values
-    if use.formula not in registry.formulas:
-        return None
-    levels = () if tiers is None or rules.baseline is None else tiers.levels
-    given = {
-        "quality": UNIT_VALUES,
-        "base_weight": () if rules.base_weight is None else (from_decimal(rules.base_weight),),
-        "tier_multiplier": tuple(sorted({from_decimal(level.multiplier) for level in levels})),
-        # a factor of other types is 1
-        **dict.fromkeys(factors, (NANO,)),
-        **dict.fromkeys(thresholds, UNIT_VALUES),
-    }
-    chain = _Chain(registry, before)
-    formula, premises = registry.formulas[use.formula], chain.premises(use)
-    read = {n for each in (formula, *(p.formula for p in premises)) for n in each.reads}
-    claim = Claim(
-        formula,
-        exact(use.parameters),
-        premises=premises,
-        given={n: options for n, options in given.items() if n in read - before.keys() and options},
-        unrounded=chain.unrounded(formula),
-    )
-    if head == "tiers.thresholds":
-        return claim
-    skill_type = registry.skill_types[name]
-    required = (registry.requirements[each] for each in rules.requires)
-    requirements = (*skill_type.requirements, *required)
-    return attrs.evolve(claim, skill_type=skill_type, requirements=requirements)
-
-
-def _used(use: Axis | Measure | Factor | Emission | Threshold) -> Axis:
-    """Return the formula and the parameters of anything that a rule set names one for."""
-    return Axis(use.formula or "", use.parameters)
-
-
-@attrs.frozen
-class _Chain:
-    """The values of a rule set that a formula may read, by name."""
-
-    registry: Registry
-    uses: Mapping[str, Axis]
-
-    def premises(self, use: Axis) -> tuple[Premise, ...]:
-        """Return the values that a formula reads, each after those that it reads itself."""
-        reads = dict[str, tuple[str, ...]]()
-        pending = [*self.registry.formulas[use.formula].reads]
-        while pending:
-            name = pending.pop()
-            if name in self.uses and name not in reads:
-                reads[name] = self.registry.formulas[self.uses[name].formula].reads
-                pending += reads[name]
-        return tuple(self.one(name) for name in in_order(reads) if name in reads)
-
-    def one(self, name: str) -> Premise:
-        """Return a value, its parameters bound."""
-        use = self.uses[name]
-        formula = self.registry.formulas[use.formula]
-        tree = bind(formula.tree, exact(use.parameters), self.unrounded(formula))
-        return Premise(name, formula, tree)
-
-    def unrounded(self, formula: Formula) -> dict[str, Node]:
-        """Return the bound trees of what a formula reads before that is published."""
-        return {name: self.one(name).tree for name in formula.unrounded}
+        reason = error.reasons.get(problem)
+        formula = subject.registry.formulas.get(problem.evidence["value"])
+        if isinstance(reason, UnprovedError):
+            where = f"{problem.evidence['value']} for {name} in {problem.where}"
+            required = loaded.rule_set.skill_types[name].requires
+            asked = (subject.registry.requirements[requirement] for requirement in required)
+            requirements = (*skill_type.requirements, *asked)
+            yield judged(where, reason, skill_type, requirements)
+        elif is_without_bounds(str(reason)):
+            continue
+        elif reason is None or formula is None:
+            yield invalid(problem)
+        elif has_all(facts_of(formula), subject):
+            where = f"{formula.name} for {name} in {problem.where}"
+            yield finding("fact-unreachable", where, str(reason))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,8 @@ from broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
 from examples import fast_rows
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.plugins.registry import installed
-from tallystick.rules.loading import load
-from tallystick.rules.model import RuleSet
 from tallystick_conformance.allocations import check as check_allocations
 from tallystick_conformance.checks import run
-from tallystick_conformance.counterexample import search
 from tallystick_conformance.formulas import (
     check_parameters,
     check_text,
@@ -33,7 +29,7 @@ from tallystick_conformance.releases import (
     reset_releases,
 )
 from tallystick_conformance.report import REMEDIES
-from tallystick_conformance.rule_sets import check_proofs, check_rule_sets, claim_at
+from tallystick_conformance.rule_sets import check_proofs, check_rule_sets
 
 STATIC = (
     check_schemas,
@@ -429,6 +425,21 @@ def test_a_composite_is_refuted_through_its_axes(tmp_path: Path) -> None:
     assert axes["care"] == pytest.approx(max(0, (record["checks"]["care"] - 0.2) / 0.8))
 
 
+def test_an_emission_is_refuted_through_the_quality_of_a_record(tmp_path: Path) -> None:
+    text = FORMULAS.replace("axis, cases", "axis, emission, published, cases")
+    text += (
+        '\n@emission("acme/paid@1", within=(0, 1))\ndef paid(p):\n'
+        '    return published("base_weight") * published("quality")\n'
+    )
+    section = '[emission]\nformula = "acme/paid@1"\n\n[skill_types.parcel]\nbase_weight = 1.5'
+    rules = RULES.replace("[skill_types.parcel]", section)
+    found = only(found_in(broken(tmp_path, formulas=text, rules=rules)))
+    assert found.code == "axis-out-of-range"
+    read = {name: float(value) for name, value in found.evidence["published"].items()}
+    assert read["base_weight"] == 1.5
+    assert float(found.evidence["value"]) == pytest.approx(1.5 * read["quality"])
+
+
 # parameters
 
 
@@ -578,30 +589,3 @@ def test_an_unexpected_error_of_a_check_is_a_finding_that_names_the_check(tmp_pa
         found = only(list(run("facts", check_facts, none)))
     assert (found.code, found.where) == ("check-failed", "facts")
     assert "AttributeError" in found.message
-
-
-def paths_of(rule_set: RuleSet) -> Iterator[str]:
-    """The paths of the formulas of a type in a rule set, as problems of binding have them."""
-    yield from (f"axes.{name}" for name in rule_set.skill_types["mcp_server"].all_axes)
-    yield "skill_types.mcp_server.composite"
-    if rule_set.tiers is not None:
-        every = rule_set.tiers.thresholds.items()
-        yield from (f"tiers.thresholds.{name}" for name, own in every if own.formula)
-    if rule_set.emission is not None:
-        yield "emission.formula"
-        yield from (f"emission.factors.{name}" for name in rule_set.emission.factors)
-
-
-def test_the_claim_of_each_formula_of_a_rule_set_has_what_it_reads_and_is_not_refuted() -> None:
-    registry = installed()
-    loaded = load("skills@1.2.0", registry)
-    kinds = set[str]()
-    for path in paths_of(loaded.rule_set):
-        claim = claim_at(path, loaded, "mcp_server", registry)
-        if claim is None:
-            continue
-        kinds.add(claim.formula.kind)
-        known = {premise.name for premise in claim.premises} | claim.given.keys()
-        assert {*claim.formula.reads} <= known, path
-        assert search(claim) is None, path
-    assert {"axis", "threshold", "factor", "emission"} <= kinds

@@ -31,7 +31,6 @@ from tallystick.formula.tree import (
     const,
     facts_in,
     names,
-    published,
 )
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
@@ -53,7 +52,14 @@ from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.section import RecordGroup, sections_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundRequirement, BoundType
-from tallystick.scoring.compiled import RANGE_REMEDY, Compiled, check_range, compile_tree
+from tallystick.scoring.compiled import (
+    RANGE_REMEDY,
+    Compiled,
+    check_range,
+    compile_tree,
+    prove,
+    unproved,
+)
 from tallystick.scoring.composite import Gate, Mean, gated
 from tallystick.scoring.computation import in_order
 from tallystick.scoring.result import FIELDS
@@ -84,7 +90,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
     """
     tiers, groups = bind_tiers(loaded, registry), tuple(_groups(loaded))
     bound, refused = dict[str, BoundType](), dict[tuple[int, str], Diagnostic]()
-    reasons = dict[Diagnostic, str]()
+    reasons = dict[Diagnostic, FormulaError]()
     for name in loaded.rule_set.skill_types:
         try:
             bound[name] = _bound(_Binding.of(loaded, registry, name, tiers, groups))
@@ -142,16 +148,18 @@ def bind_tiers(loaded: LoadedRuleSet, registry: Registry) -> Tiers | None:
 def _thresholds(loaded: LoadedRuleSet, rules: TierRules, registry: Registry) -> dict[str, Value]:
     """The thresholds that have a formula, in an order in which each reads only earlier ones."""
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
-    published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
-    result: dict[str, Value] = {}
+    tracked = (name for name in rules.thresholds if name not in named)
+    read = {name: Value.within(name, "threshold", UNIT) for name in tracked}
+    result = dict[str, Value]()
     for name in in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
-            tree = bind(formula.tree, exact(named[name][1].parameters))
-            compiled = compile_tree(tree, {}, published)
-            _check_range(formula, compiled)
-        result[name] = Value(name, "threshold", (), tree, compiled, formula)
-        published[name] = compiled.program.domain
+            parameters = exact(named[name][1].parameters)
+            tree = bind(formula.tree, parameters)
+            inputs = tuple(read[each] for each in names(tree, "published"))
+            domains = {each.name: each.domain for each in inputs}
+            value = Value(name, "threshold", inputs, tree, unproved(tree, {}, domains), formula)
+            result[name] = read[name] = proved(value, parameters)
     return result
 
 
@@ -173,7 +181,40 @@ def placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Itera
     except FormulaError as error:
         expected = f"a formula that is safe for {scope}; {error}"
         problem = loaded.problem(path, name, expected)
-        raise RuleSetError([problem], reasons={problem: str(error)}) from error
+        raise RuleSetError([problem], reasons={problem: error}) from error
+
+
+class UnprovedError(FormulaError):
+    """A value that cannot be proved safe.
+
+    Attributes:
+        value: the value, compiled without a proof; its inputs are proved.
+        parameters: those of its formula.
+    """
+
+    def __init__(self, message: str, value: Value, parameters: Mapping[str, Fraction]) -> None:
+        self.value, self.parameters = value, parameters
+        super().__init__(message)
+
+
+def proved(value: Value, parameters: Mapping[str, Fraction]) -> Value:
+    """Return a value of a formula with its proof, which all who ask the same share.
+
+    Args:
+        value: the value, compiled without a proof.
+        parameters: those of its formula.
+
+    Raises:
+        UnprovedError: it can have no value, or one outside the range that the formula declares.
+    """
+    try:
+        compiled = prove(value.compiled)
+        _check_range(value.formula, compiled)
+        if value.is_exact:
+            _check_ratio(compiled)
+    except FormulaError as error:
+        raise UnprovedError(str(error), value, parameters) from error
+    return attrs.evolve(value, compiled=compiled)
 
 
 @attrs.frozen(slots=False)
@@ -355,14 +396,9 @@ class _Binding:
         uses = self.uses[role]
         formulas = {name: self.registry.formulas[use.formula] for name, use in uses.items()}
         for name in in_order({name: formula.reads for name, formula in formulas.items()}):
-            path, use, formula = (*_SECTIONS[role], name), uses[name], formulas[name]
-            value = self._value(role, path, formula, use.parameters, read)
-            if isinstance(use, Measure) and use.exact:
-                with self._collected(), self._placed(path, formula.name):
-                    _check_ratio(value.compiled)
-                value = attrs.evolve(value, is_exact=True)
-            read[name] = value
-            yield value
+            path, use = (*_SECTIONS[role], name), uses[name]
+            read[name] = self._value(role, path, formulas[name], use.parameters, read)
+            yield read[name]
 
     def _value(
         self,
@@ -376,26 +412,24 @@ class _Binding:
         name = str(path[-1]) if role in _SECTIONS else role
         if facts_in(formula.tree, formula.applies).keys() - self.domains.keys():
             return _stand_in(name, role, formula)  # told already
-        unrounded = {each: read[each].tree for each in formula.unrounded}
-        reads_facts = role in _SECTIONS
         try:
             with self._placed(path, formula.name):
+                unrounded = {each: read[each].tree for each in formula.unrounded}
                 tree = bind(formula.tree, exact(parameters), unrounded)
-                compiled = compile_tree(
-                    tree,
-                    self.domains if reads_facts else {},
-                    {each: read[each].domain for each in names(tree, "published")},
-                    self._conditions if reads_facts else (),
-                )
-                _check_range(formula, compiled)
+                inputs = tuple(read[each] for each in names(tree, "published"))
+                domains = {each.name: each.domain for each in inputs}
+                conditions = self._conditions if role in _SECTIONS else ()
+                compiled = unproved(tree, self.domains, domains, conditions)
+                applies = None
+                if formula.applies is not None:
+                    applies = compile_tree(formula.applies, self.domains, {})
+                use = self.uses.get(role, {}).get(name)
+                is_exact = isinstance(use, Measure) and use.exact
+                value = Value(name, role, inputs, tree, compiled, formula, applies, is_exact)
+                return proved(value, exact(parameters))
         except RuleSetError as error:
             self.refusals.append(error)
             return _stand_in(name, role, formula)
-        inputs = tuple(read[each] for each in names(tree, "published"))
-        applies = None
-        if formula.applies is not None:
-            applies = compile_tree(formula.applies, self.domains, {})
-        return Value(name, role, inputs, tree, compiled, formula, applies)
 
     @cached_property
     def _conditions(self) -> list[Node]:
@@ -460,13 +494,7 @@ def _bound(binding: _Binding) -> BoundType:
 
 def _stand_in(name: str, role: Role, formula: Formula) -> Value:
     """Return a value of the range of a formula that cannot be used, for the rest to be proved."""
-    return _given(name, role, Domain(publish(formula.low), publish(formula.high)))
-
-
-def _given(name: str, role: Role, domain: Domain) -> Value:
-    """Return a value of a range that reads no other."""
-    tree = published(name)
-    return Value(name, role, (), tree, compile_tree(tree, {}, {name: domain}))
+    return Value.within(name, role, Domain(publish(formula.low), publish(formula.high)))
 
 
 def narrow(fact: Node, domain: Domain) -> Domain:
@@ -483,8 +511,9 @@ def narrow(fact: Node, domain: Domain) -> Domain:
     return domain
 
 
-def _check_range(formula: Formula, compiled: Compiled) -> None:
-    check_range(compiled.program, formula.low, formula.high, RANGE_REMEDY)
+def _check_range(formula: Formula | None, compiled: Compiled) -> None:
+    if formula is not None:
+        check_range(compiled.program, formula.low, formula.high, RANGE_REMEDY)
     low, high = compiled.program.low, compiled.program.high
     if max(abs(low), abs(high)) * NANO >= _INT64:
         raise FormulaError(
@@ -512,4 +541,4 @@ def _check_ratio(compiled: Compiled) -> None:
 
 def _start(threshold: str) -> Value:
     """Return a threshold as the tier reads it: what is given when a record is scored."""
-    return _given(start_name(threshold), "threshold", _START)
+    return Value.within(start_name(threshold), "threshold", _START)

@@ -147,28 +147,37 @@ def compile_tree(
     published: Mapping[str, Domain],
     requirements: Sequence[Node] = (),
 ) -> Compiled:
-    """Prove a bound tree and make it ready.
+    """Prove a bound tree and make it ready, as `unproved` and `prove` do.
+
+    Raises:
+        FormulaError: the tree cannot be proved safe.
+    """
+    return prove(unproved(tree, facts, published, requirements))
+
+
+def unproved(
+    tree: Node,
+    facts: Mapping[str, Domain],
+    published: Mapping[str, Domain],
+    requirements: Sequence[Node] = (),
+) -> Compiled:
+    """Return a bound tree that was not proved.
 
     Args:
         tree: the tree, its parameters bound.
         facts: by digest at least the range of each fact that it and the requirements read.
         published: by name at least the range of each published value that it reads.
         requirements: what holds for every record.
-
-    Raises:
-        FormulaError: the tree cannot be proved safe.
     """
     trees = (tree, *requirements)
     # ranges of what is not read are no part of the proof
     read = facts_in(*trees)
-    return _proved(
-        Compiled(
-            tree,
-            tuple(requirements),
-            tuple(each.digest for each in trees),
-            tuple((digest, facts[digest]) for digest in read),
-            tuple((name, published[name]) for name in names(tree, "published")),
-        )
+    return Compiled(
+        tree,
+        tuple(requirements),
+        tuple(each.digest for each in trees),
+        tuple((digest, facts[digest]) for digest in read),
+        tuple((name, published[name]) for name in names(tree, "published")),
     )
 
 
@@ -191,7 +200,7 @@ RANGE_REMEDY = "use clip(), or change its parameters"
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _proved(compiled: Compiled) -> Compiled:
+def prove(compiled: Compiled) -> Compiled:
     """Return the tree that all who ask the same share, proved.
 
     Raises:

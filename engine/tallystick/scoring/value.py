@@ -22,7 +22,7 @@ from tallystick.formula.evaluate import Facts, Trace, evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text, lines, render, substituted
-from tallystick.formula.tree import Node, leaves, names, value_of
+from tallystick.formula.tree import Node, leaves, names, published, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact, publish
 from tallystick.scoring.compiled import Compiled, compile_tree
@@ -89,6 +89,17 @@ class Value(NamedValue):
         inputs = tuple(read[each] for each in names(tree, "published"))
         domains = {each.name: each.domain for each in inputs}
         return cls(name, role, inputs, tree, compile_tree(tree, {}, domains))
+
+    @classmethod
+    def within(cls, name: str, role: Role, domain: Domain) -> Value:
+        """Return a value of a range, of which nothing else is known: it has no inputs."""
+        tree = published(name)
+        return cls(name, role, (), tree, compile_tree(tree, {}, {name: domain}))
+
+    @property
+    def is_given(self) -> bool:
+        """True of one of which only the range is known, see `within`."""
+        return self.tree.op == "published" and not self.inputs
 
     @cached_property
     def field(self) -> str:

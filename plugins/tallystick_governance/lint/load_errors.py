@@ -8,7 +8,7 @@ from __future__ import annotations
 import attrs
 
 from tallystick.diagnostics import DOES_NOT_LOAD, Diagnostic
-from tallystick.errors import RuleSetError
+from tallystick.errors import FormulaError, RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.lint import Check
@@ -49,8 +49,9 @@ def _by_problem(error: RuleSetError) -> dict[Diagnostic, Diagnostic]:
     return {problem: _unproved(problem, error.reasons.get(problem)) for problem in error.problems}
 
 
-def _unproved(problem: Diagnostic, proof: str | None) -> Diagnostic:
-    if proof is not None:
+def _unproved(problem: Diagnostic, error: FormulaError | None) -> Diagnostic:
+    if error is not None:
+        proof = str(error)
         codes = (code for start, code in _STARTS.items() if proof.startswith(start))
         return _finding(
             next(codes, DOES_NOT_LOAD),
