@@ -237,7 +237,7 @@ def load() -> str:
 @click.option("--large", is_flag=True, help="Also a million records of JSONL.")
 @click.option("--tiny", is_flag=True, help="Tiny sizes, to see that everything works.")
 @click.option("--repeats", default=3, show_default=True, type=click.IntRange(1))
-@click.option("--markdown", is_flag=True, help="Tables for docs/benchmarks.md.")
+@click.option("--markdown", is_flag=True, help="Tables in Markdown.")
 def main(parts: tuple[str, ...], large: bool, tiny: bool, repeats: int, markdown: bool) -> None:
     """Print a table for each part."""
     jsonl, facts = [10**5] + [10**6] * large, [10**5, 10**6, 10**7]
