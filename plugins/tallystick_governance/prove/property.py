@@ -98,14 +98,16 @@ class Answer:
 
     Attributes:
         property: the name of what was asked.
-        skill_type: of whose records.
-        axis: the value that it is about: an axis, a factor, or ``quality``.
+        skill_type: of whose records, or of which groups.
+        axis: the value that it is about: an axis, a measure, a factor, or ``quality``, the
+            composite after its gates.
         status: proved, counterexample or undecided.
         summary: the claim in one sentence.
-        about: the fact or the list that it is about, for people.
+        about: the fact, the list or the axis that it is about, where there are several.
         method: how it was proved or refuted: ``reads``, ``steps``, ``intervals``, ``solver``,
             ``lemma`` or ``scored``.
-        found_by: what proposed the record that refutes it: ``search`` or ``solver``.
+        found_by: what proposed the record that refutes it: ``search`` or ``solver``; None of laws
+            of groups and weights.
         reason: why it is undecided.
         record: the record that refutes it; of weights the table of miners, and the round's file;
             of groups the group.
