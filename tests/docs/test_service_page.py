@@ -29,7 +29,7 @@ def test_every_address_is_on_the_page() -> None:
     expected = [
         (f"`{'POST' if row.posted else 'GET'} {row.path}`", f"`{row.subject}`") for row in ROUTES
     ]
-    assert [(row[0], row[2]) for row in cells(API, "Addresses")] == expected
+    assert [tuple(row) for row in cells(API, "Addresses")] == expected
 
 
 def test_every_code_is_on_the_page_with_its_status() -> None:
