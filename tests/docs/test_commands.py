@@ -44,7 +44,6 @@ def test_the_options_that_every_command_takes_are_documented() -> None:
         found = [each.opts for each in command.params]
         assert all(each in found for each in _OF_EVERY_COMMAND if each[1:] != ["--verbose"]), name
         assert any("--verbose" in each for each in found), name
-    assert "Every command takes `--json`" in Page.of("docs/records.md").prose
     for options in _OF_EVERY_COMMAND:
         assert all(f"`{name}`" in Page.of("docs/command-line.md").prose for name in options)
 
