@@ -102,9 +102,10 @@ weights = { care = 0.5, load = 0.5 }
 """
 
 
-def _closed(required: list[str], **properties: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
-    closed = {"type": "object", "additionalProperties": False, "required": required}
-    return {**closed, "properties": properties}
+def closed(required: list[str], **properties: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
+    """The schema of an object that has these fields alone."""
+    part = {"type": "object", "additionalProperties": False, "required": required}
+    return {**part, "properties": properties}
 
 
 def _shared(name: str) -> dict[str, str]:
@@ -116,19 +117,19 @@ _FIELDS |= {"miner": "miner", "role": "role", "consensus": "consensus", "events"
 GRAMS = {"type": "number", "minimum": 0, "maximum": 1000}
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
-    **_closed(
+    **closed(
         ["skill_type", "task_id", "round", "epoch", "validator", "miner", "role", "task"],
         skill_type={"const": TYPE},
         **{name: _shared(kind) for name, kind in _FIELDS.items()},
-        task=_closed(["most_grams"], most_grams=GRAMS),
-        submission=_closed(
+        task=closed(["most_grams"], most_grams=GRAMS),
+        submission=closed(
             ["grams", "stops", "note"],
             grams=GRAMS,
             stops={"type": "integer", "minimum": 0, "maximum": 20},
             note=_shared("text"),
             places={"type": "array", "items": _shared("id"), "maxItems": 8},
         ),
-        checks=_closed(["care"], care=_shared("unit")),
+        checks=closed(["care"], care=_shared("unit")),
     ),
     "if": {
         "required": ["events"],

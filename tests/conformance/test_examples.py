@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broken import FORMULAS, PACKAGE, PLUGIN, broken, loaded
+from conformance.broken import FORMULAS, PACKAGE, PLUGIN, broken, loaded
 
 from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.loading import Subject

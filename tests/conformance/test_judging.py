@@ -1,12 +1,12 @@
 """No line costs far more to judge than a good record: neither by its schema, nor by the engine."""
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from broken import SCHEMA, broken, loaded
-from conformance.fillings import Filling, fillings
+from conformance.broken import SCHEMA, broken, loaded
 from work import calls
 
 from tallystick.diagnostics import Diagnostic
@@ -18,7 +18,7 @@ from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick_conformance import judging
 from tallystick_conformance.judging import MOST_PARTS, most_parts
-from tallystick_conformance.testing.samples import examples_of, line
+from tallystick_conformance.testing.samples import examples_of, line, of_type
 
 TYPES = tuple(installed().skill_types)
 FEW = ("workflow",)
@@ -29,23 +29,74 @@ LEAST_BYTES = 1 << 12
 """Size that a shorter line counts as: to be rejected costs something of its own."""
 
 
-def samples(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A good record of a type, and its schema."""
-    skill_type = installed().skill_types[name]
-    good = (r for r in examples_of(skill_type) if r["skill_type"] == name and "checks" in r)
-    return next(good), load_schema(skill_type.schema)
+LONG = 1 << 17
+"""Bytes of a filling beyond a limit: an eighth of the longest line, and enough to see a cost that
+grows faster than its length."""
+_AS_IT_WAS, _HERE = "as it was", "\ue000filled here\ue000"
+_BAD = ("{}", "[]", "0", '""', "null", "0.0", '{"0":0}')
 
 
-def judged(name: str, filled: list[Filling]) -> dict[Filling, float]:
-    """How many functions are called for each byte of a line, by its filling."""
-    good, _ = samples(name)
+def schema_of(name: str) -> dict[str, Any]:
+    return load_schema(installed().skill_types[name].schema)
+
+
+def containers(holder: Any, key: Any, path: str) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401  # JSON
+    """Every list and object in a place of a record: its path, and where it is."""
+    value = holder[key]
+    if isinstance(value, dict | list):
+        yield path, holder, key
+        for inner in value if isinstance(value, dict) else range(min(1, len(value))):
+            yield from containers(value, inner, f"{path}.{inner}".removeprefix("."))
+
+
+def fillings(name: str) -> dict[tuple[str, str], bytes]:
+    """Lines of which one list or object is full of what is cheapest to write, good or bad.
+
+    A stranger pays for bytes, who judges a line for time. So each is filled up to the limits of
+    schemas, and far beyond.
+    """
+    filled = dict[tuple[str, str], bytes]()
+    for record in of_type(installed().skill_types[name], count=10):
+        root = {"": record}
+        for path, holder, key in containers(root, "", ""):
+            if (path, _AS_IT_WAS) in filled:
+                continue
+            value, holder[key] = holder[key], _HERE
+            before, _, after = json_of(root[""]).partition(json_of(_HERE))
+            holder[key] = value
+            for content, text in ((_AS_IT_WAS, json_of(value)), *contents(value)):
+                filled[path, content] = (before + text + after).encode()
+    return filled
+
+
+def contents(value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  # JSON
+    """The contents of a list or an object as JSON text, each with its name."""
+    is_list = isinstance(value, list)
+    good = min(map(json_of, value if is_list else value.values()), key=len, default="0")
+    many = LONG // (len(good) + (1 if is_list else 8))
+    for items in (
+        *([item] * 1000 for item in (good, *_BAD)),
+        *([good] * 999 + [item] for item in _BAD),
+        [good] * many,
+    ):
+        text = ",".join(items if is_list else (f'"{n}":{e}' for n, e in enumerate(items)))
+        yield f"{len(items)}, last {items[-1]}", f"[{text}]" if is_list else f"{{{text}}}"
+
+
+def json_of(value: object) -> str:
+    return line({"": value})[4:-1].decode()
+
+
+def judged(name: str, lines: Mapping[Any, bytes]) -> dict[Any, float]:
+    """How many functions are called for each byte of a line, by its name."""
+    good = next(iter(examples_of(installed().skill_types[name])))
     judge = Extractor(catalog_of(installed()).values()).facts
     assert [reject.line for reject in judge([line(good), b"{}"]).rejects] == [2]
-    for each in filled:
-        assert all(reject.code != INTERNAL_ERROR for reject in judge([each.line]).rejects), each
+    for each in lines.values():
+        assert all(reject.code != INTERNAL_ERROR for reject in judge([each]).rejects), each
     return {
-        each: calls(lambda each=each: judge([each.line])) / max(len(each.line), LEAST_BYTES)  # type: ignore[misc]
-        for each in filled
+        key: calls(lambda each=each: judge([each])) / max(len(each), LEAST_BYTES)  # type: ignore[misc]
+        for key, each in lines.items()
     }
 
 
@@ -53,16 +104,11 @@ def judged(name: str, filled: list[Filling]) -> dict[Filling, float]:
     "name", [pytest.param(e, marks=() if e in FEW else pytest.mark.nightly) for e in TYPES]
 )
 def test_no_filling_takes_more_calls_than_it_has_bytes(name: str) -> None:
-    good, schema = samples(name)
-    filled = list(fillings(good, schema))
-    places = {each.place for each in filled}
-    assert {"", "miner", "events", "checks"} <= places
-    if name != "reward":  # one number has no parts
-        answer = "submission.error_handling" if name == "workflow" else "submission.findings"
-        assert {"task", answer, f"{answer}.0"} <= places
-    for each in filled:
-        json.loads(each.line)
-        assert len(each.line) <= MAX_LINE_BYTES
+    filled = fillings(name)
+    assert {"", "miner", "events", "checks"} <= {path for path, _ in filled}
+    for each in filled.values():
+        json.loads(each)
+        assert len(each) <= MAX_LINE_BYTES
     assert max(judged(name, filled).values()) <= MOST_PER_BYTE
 
 
@@ -89,7 +135,7 @@ BOMBS: dict[str, bytes] = {
 
 
 def test_no_bomb_takes_more_calls_than_it_has_bytes() -> None:
-    found = judged("mcp_server", [Filling("", name, bomb) for name, bomb in BOMBS.items()])
+    found = judged("mcp_server", BOMBS)
     assert max(found.values()) <= MOST_PER_BYTE, found
 
 
@@ -158,4 +204,4 @@ def test_the_kit_finds_a_schema_whose_parts_multiply(
 
 def test_the_shipped_schemas_apply_few_parts() -> None:
     for name in TYPES:
-        assert most_parts(samples(name)[1])[1] <= 7
+        assert most_parts(schema_of(name))[1] <= 7

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from broken import FORMULAS, RULES, broken, loaded
+from conformance.broken import FORMULAS, RULES, broken, loaded
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.scoring.value import Value

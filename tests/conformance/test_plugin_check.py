@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from broken import PLUGIN, broken
 from cli.command import message_of, run
+from conformance.broken import PLUGIN, broken
 
 from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.checks import NAMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from broken import FORMULAS, PLUGIN, broken, with_fact
+from conformance.broken import FORMULAS, PLUGIN, broken, with_fact
 
 from tallystick_conformance.process import check
 from tallystick_conformance.report import Report

@@ -10,7 +10,7 @@ from decimal import localcontext
 from pathlib import Path
 
 import pytest
-from broken import PACKAGE, PLUGIN, broken, loaded
+from conformance.broken import PACKAGE, PLUGIN, broken, loaded
 from examples import fast_rows
 
 from tallystick.numbers import nano

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
+from conformance.broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
 from examples import fast_rows
 
 from tallystick.diagnostics import Diagnostic

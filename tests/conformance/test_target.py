@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from broken import PYPROJECT, broken, loaded
+from conformance.broken import PYPROJECT, broken, loaded
 
 from tallystick.errors import PluginError
 from tallystick_conformance.loading import Subject
