@@ -229,7 +229,7 @@ def _fits(tree: Node, schema: Any) -> bool:  # noqa: ANN401  # a schema
 
 def _findings(use: _Use) -> Iterator[Diagnostic]:
     usual = sorted(use.samples(), key=lambda record: len(line(record)))
-    samples = [*usual, *large(use.checker(), usual)]
+    samples = [*usual, *large(use.checker())]
     answers = list(_answers(use, samples))
     if not use.certain and all(answer.error for answer in answers):
         return

@@ -65,10 +65,10 @@ def test_samples_are_at_the_ends_of_every_part(made: Sequence[Record]) -> None:
 
 
 def test_large_records_are_valid_and_large_in_every_part(
-    memo: SkillType, made: Sequence[Record]
+    memo: SkillType,
 ) -> None:
     checker = RecordChecker(load_schema(memo.schema), memo.requirements)
-    found = large(checker, made)
+    found = large(checker)
     assert all(checker.unmet(record) == [] for record in found)
     sizes = {(len(r["submission"]["words"]), len(r["submission"]["text"])) for r in found}
     assert sizes == {(0, 0), (0, 4000), (600, 0), (600, 4000)}
@@ -94,7 +94,7 @@ def test_what_no_record_meets_is_told(memo: SkillType) -> None:
         of_type(memo, (never,), count=3)
 
 
-def test_examples_stand_in_where_nothing_random_is_found(memo: SkillType, tmp_path: Path) -> None:
+def test_examples_are_there_where_nothing_random_is_found(memo: SkillType, tmp_path: Path) -> None:
     exact = require(
         (least == number("checks.style")) & (most == 7), "exact", path="task", expected="it"
     )
@@ -104,10 +104,7 @@ def test_examples_stand_in_where_nothing_random_is_found(memo: SkillType, tmp_pa
     examples = tmp_path / "examples.jsonl"
     examples.write_text(json.dumps(record) + "\n")
     other = attrs.evolve(memo, requirements=(exact,), examples=examples)
-    found = of_type(other, count=5)
-    assert len(found) > 3
-    assert all(r["task"]["least"] == r["checks"]["style"] for r in found)
-    assert {0, 100} <= numbers(found, "submission", "score")
+    assert of_type(other, count=5) == (record,)
 
 
 def test_examples_and_the_generator_come_first() -> None:

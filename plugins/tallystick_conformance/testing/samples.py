@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from functools import lru_cache
 from itertools import count as numbers
 from itertools import islice
@@ -18,10 +17,7 @@ from typing import Any
 import msgspec
 
 from tallystick.errors import SchemaError
-from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Requirement
-from tallystick.formula.schema_path import steps
-from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema, skill_type_of
@@ -36,7 +32,8 @@ COUNT = 100
 """Number of usual records, and of those that are at the ends of their ranges here and there."""
 SEED = 1
 
-_TRIES = 40
+_TRIES, _TRIES_AT_ENDS = 40, 8
+"""Maximum numbers of records that are tried for one that meets the requirements."""
 _USUAL, _AT_ENDS, _LARGE = (0, 0, 0, 8), (20, 50), (100,)
 """Values of 100 that are as small or as large as they may be, in turns."""
 _LARGE_COUNT = 16
@@ -65,27 +62,19 @@ def of_type(
     checker = RecordChecker(load_schema(skill_type.schema), must_hold)
     candidates = [*examples_of(skill_type), *_of_generator(skill_type, seed)]
     valid = [record for record in candidates if checker.unmet(record) == []]
-    return tuple(_distinct([*valid, *_made(checker, valid, count, seed)]))
+    usual = _made(checker, seed, _USUAL, count, count * _TRIES)
+    if not usual and not valid:
+        raise SchemaError(
+            f"found no record of {skill_type_of(checker.schema)!r} that meets its requirements in "
+            f"{count * _TRIES} that its schema allows, expected some: give it examples"
+        )
+    at_ends = _made(checker, seed, _AT_ENDS, count, count * _TRIES_AT_ENDS)
+    return tuple(_distinct([*valid, *usual, *at_ends]))
 
 
-def large(checker: RecordChecker, donors: Sequence[JSON], seed: int = SEED) -> list[JSON]:
+def large(checker: RecordChecker, seed: int = SEED) -> list[JSON]:
     """Return valid records of which each part is as small or as large as it may be."""
-    made = islice(_random(checker, seed, _LARGE), _LARGE_COUNT)
-    return [record for r in made if (record := repaired(checker, r, donors)) is not None]
-
-
-def repaired(checker: RecordChecker, record: JSON, donors: Sequence[JSON]) -> JSON | None:
-    """Return the record, with what its unmet requirements read taken from one that meets them."""
-    unmet = checker.unmet(record)
-    for donor in islice(donors, _TRIES):
-        if not unmet:
-            break
-        paths = {p for r in unmet for f in leaves(r.condition, "fact") for p in _paths(f)}
-        record = deepcopy(record)
-        for path in sorted(paths):
-            _copy(path.split("."), donor, record)
-        unmet = checker.unmet(record)
-    return record if unmet == [] else None
+    return _made(checker, seed, _LARGE, _LARGE_COUNT, _LARGE_COUNT * _TRIES_AT_ENDS)
 
 
 def line(record: Mapping[str, Any]) -> bytes:
@@ -99,19 +88,12 @@ def plain(checker: RecordChecker, record: Mapping[str, Any]) -> JSON:
     return made
 
 
-def _made(checker: RecordChecker, given: Sequence[JSON], count: int, seed: int) -> list[JSON]:
-    """Usual records, and some at the ends of ranges, which those that are given may repair."""
-    tried = islice(_random(checker, seed, _USUAL), count * _TRIES)
-    usual = list(islice((record for record in tried if checker.unmet(record) == []), count))
-    donors = [*usual, *given]
-    if not donors:
-        raise SchemaError(
-            f"found no record of {skill_type_of(checker.schema)!r} that meets its requirements in "
-            f"{count * _TRIES} that its schema allows, expected some: give it examples"
-        )
-    at_ends = islice(_random(checker, seed, _AT_ENDS), count)
-    repairs = (repaired(checker, record, donors) for record in at_ends)
-    return [*usual, *(record for record in repairs if record is not None)]
+def _made(
+    checker: RecordChecker, seed: int, edges: Sequence[int], count: int, tries: int
+) -> list[JSON]:
+    """Return some records of a number of tries that meet the requirements."""
+    tried = islice(_random(checker, seed, edges), tries)
+    return list(islice((record for record in tried if checker.unmet(record) == []), count))
 
 
 def _random(checker: RecordChecker, seed: int, edges: Sequence[int]) -> Iterator[JSON]:
@@ -154,33 +136,3 @@ def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
         return [json.loads(line) for line in generated(skill_type, seed)]
     except Exception:  # noqa: BLE001  # a generator is code of the plugin
         return []
-
-
-def _paths(fact: Node) -> list[str]:
-    """Return the paths where a fact looks, up to the first list or map; none for an opaque one."""
-    return [_plain_part(path) for path in reader_of(fact).paths(fact)]
-
-
-def _plain_part(path: str) -> str:
-    names: list[str] = []
-    for step in steps(path):
-        if step.name == "*":
-            break
-        names.append(step.name)
-        if step.many:
-            break
-    return ".".join(names)
-
-
-def _copy(names: Sequence[str], source: Any, target: Any) -> None:  # noqa: ANN401  # JSON values
-    """Make a place of one record what it is in another; left out where it is not there."""
-    *before, last = names
-    for name in before:
-        source = source.get(name) if isinstance(source, dict) else None
-        target = target.get(name) if isinstance(target, dict) else None
-    if not isinstance(target, dict):
-        return
-    if isinstance(source, dict) and last in source:
-        target[last] = deepcopy(source[last])
-    else:
-        target.pop(last, None)
