@@ -23,7 +23,7 @@ from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
 from tallystick_conformance.calls import LIMIT_MS, REFUSED, Answer, Function, answer_of
 from tallystick_conformance.loading import Subject
-from tallystick_conformance.releases import RELEASED, released_in
+from tallystick_conformance.releases import RELEASED, FactValue, released_in
 from tallystick_conformance.report import finding
 from tallystick_conformance.testing.record_checker import RecordChecker
 from tallystick_conformance.testing.samples import JSON, large, line, of_type, plain
@@ -109,7 +109,7 @@ def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list
 
 def golden_values(
     subject: Subject, without: Collection[str] = ()
-) -> dict[str, dict[str, list[tuple[JSON, int]]]]:
+) -> dict[str, dict[str, list[FactValue]]]:
     """Return short records with their integers by formula and opaque fact, to be recorded.
 
     Args:
@@ -119,7 +119,7 @@ def golden_values(
     Raises:
         SchemaError: as ``check``.
     """
-    golden: dict[str, dict[str, list[tuple[JSON, int]]]] = {}
+    golden: dict[str, dict[str, list[FactValue]]] = {}
     for name, use in _formula_uses(subject):
         if use.where not in without:
             pairs = golden.setdefault(name, {}).setdefault(path_of(use.fact), [])
@@ -127,13 +127,13 @@ def golden_values(
     return golden
 
 
-def _distinct(use: _Use) -> Iterator[tuple[JSON, int]]:
+def _distinct(use: _Use) -> Iterator[FactValue]:
     """Yield the shortest record of some integers."""
     samples, seen = sorted(use.samples(), key=lambda record: len(line(record))), set[object]()
     for record, answer in zip(samples, _answers(use, samples), strict=False):
         if type(answer.value) is int and answer.value not in seen and len(seen) < _GOLDEN:
             seen.add(answer.value)
-            yield record, answer.value
+            yield {"record": record, "value": answer.value}
 
 
 def _changed(subject: Subject) -> Iterator[Diagnostic]:
@@ -144,8 +144,9 @@ def _changed(subject: Subject) -> Iterator[Diagnostic]:
     except PluginError:
         return  # told by the check of releases
     for name, recorded in released.items():
-        pairs = [(fact, *pair) for fact, pairs in recorded.values.items() for pair in pairs]
-        for fact, record, value in pairs:
+        pairs = [(fact, pair) for fact, pairs in recorded.values.items() for pair in pairs]
+        for fact, pair in pairs:
+            record, value = pair["record"], pair["value"]
             use = uses.get((name, fact, str(record.get("skill_type"))))
             if use is None or (checker := use.checker()).decoded(record) is None:
                 continue  # the schema lets no such record through, so no score can change

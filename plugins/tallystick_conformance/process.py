@@ -19,11 +19,11 @@ import attrs
 from tallystick.diagnostics import Diagnostic
 from tallystick.io.paths import PathLike, path_text
 from tallystick_conformance.releases import (
+    RELEASED,
     FactValues,
     Recorded,
     record_releases,
-    reset_releases,
-    unreleased_in,
+    released_in,
 )
 from tallystick_conformance.report import LOADING, Checked, Report, finding
 from tallystick_conformance.target import Target, find
@@ -231,7 +231,8 @@ def _recorded(
         return report
     if any(problem.code == "record-unreadable" for problem in report.findings):
         return report
-    free = unreleased_in(folder, version) if reset else frozenset()
+    released = released_in(folder / RELEASED) if reset else {}
+    free = {name for name, entry in released.items() if entry.is_unreleased(version)}
     if not all(
         problem.code == _UNRECORDED or (problem.code in _OTHERWISE and problem.path in free)
         for problem in report.findings
@@ -241,10 +242,7 @@ def _recorded(
         name: Recorded(told["digest"], tuple(told["text"]), values=golden.get(name, {}))
         for name, told in about["formulas"].items()
     }
-    if reset:
-        added, removed = reset_releases(folder, formulas, version)
-    else:
-        added, removed = record_releases(folder, formulas, version), ()
+    added, removed = record_releases(folder, formulas, version, reset=reset)
     checked = [attrs.evolve(checked_one, findings=()) for checked_one in report.checked]
     return attrs.evolve(report, checked=tuple(checked), recorded=added, removed=removed)
 

@@ -20,8 +20,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 import attrs
+import msgspec
 
 from tallystick.canonical import PREFIX
 from tallystick.diagnostics import Diagnostic
@@ -40,8 +42,23 @@ RELEASED = "released.json"
 _FORMULAS, _RECORDED = "formulas", "recorded"
 
 
-FactValues = Mapping[str, Sequence[tuple[JsonObject, int]]]
+class FactValue(TypedDict):
+    """A record, and the integer that a fact takes of it."""
+
+    record: JsonObject
+    value: int
+
+
+FactValues = Mapping[str, Sequence[FactValue]]
 """Records with the integer that a fact takes of each, by the name of the fact."""
+
+
+class _Entry(TypedDict, total=False):
+    """A formula under ``recorded``, beside its digest."""
+
+    version: str | None
+    text: list[str]
+    values: dict[str, list[FactValue]]
 
 
 @attrs.frozen
@@ -59,6 +76,10 @@ class Recorded:
     text: tuple[str, ...] = ()
     version: str | None = None
     values: FactValues = attrs.field(factory=dict)
+
+    def is_unreleased(self, version: str) -> bool:
+        """Return whether it was recorded under the version that the project still has."""
+        return bool(version) and self.version == version
 
 
 def as_recorded(formula: Formula) -> Recorded:
@@ -111,49 +132,15 @@ def released_in(file: Path) -> Mapping[str, Recorded]:
 
 
 def record_releases(
-    folder: Path, formulas: Mapping[str, Recorded], version: str
-) -> tuple[str, ...]:
+    folder: Path, formulas: Mapping[str, Recorded], version: str, *, reset: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Add the formulas that are new; those that are there stay as they are.
 
     Args:
         folder: where the module of the plugin is.
         formulas: every formula of the plugin, by name.
         version: of the project; empty where it does not say it.
-
-    Returns:
-        The names that were added.
-
-    Raises:
-        PluginError: the file is there but cannot be read.
-        OutputError: it cannot be written.
-    """
-    file = folder / RELEASED
-    document = _read(file)
-    before = _recorded(document, file)
-    every = dict(before)
-    for name, formula in formulas.items():
-        recorded = before.get(name)
-        if recorded is None:
-            every[name] = attrs.evolve(formula, version=version or None)
-        elif recorded.digest == formula.digest:
-            every[name] = attrs.evolve(
-                recorded,
-                text=recorded.text or formula.text,
-                values=recorded.values or formula.values,
-            )
-    _write(file, document, before, every)
-    return tuple(sorted(every.keys() - before.keys()))
-
-
-def reset_releases(
-    folder: Path, formulas: Mapping[str, Recorded], version: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Record all formulas anew that were not released: recorded under the version that still is.
-
-    Args:
-        folder: as in `record_releases`.
-        formulas: likewise.
-        version: likewise.
+        reset: whether those that were not released are recorded anew, or taken away.
 
     Returns:
         The names that were added or changed, and those that were removed.
@@ -165,26 +152,20 @@ def reset_releases(
     file = folder / RELEASED
     document = _read(file)
     before = _recorded(document, file)
-    released = {name: entry for name, entry in before.items() if not _is_unreleased(entry, version)}
-    now = {name: attrs.evolve(entry, version=version or None) for name, entry in formulas.items()}
-    every = {**now, **released}
+    every = {n: e for n, e in before.items() if not (reset and e.is_unreleased(version))}
+    for name, formula in formulas.items():
+        recorded = every.get(name)
+        if recorded is None:
+            every[name] = attrs.evolve(formula, version=version or None)
+        elif recorded.digest == formula.digest:
+            every[name] = attrs.evolve(
+                recorded,
+                text=recorded.text or formula.text,
+                values=recorded.values or formula.values,
+            )
     _write(file, document, before, every)
     new = (n for n, entry in every.items() if n not in before or before[n].digest != entry.digest)
     return tuple(sorted(new)), tuple(sorted(before.keys() - every.keys()))
-
-
-def unreleased_in(folder: Path, version: str) -> frozenset[str]:
-    """Return the recorded formulas that may be recorded again.
-
-    Raises:
-        PluginError: the file is there but cannot be read.
-    """
-    every = released_in(folder / RELEASED)
-    return frozenset(name for name, entry in every.items() if _is_unreleased(entry, version))
-
-
-def _is_unreleased(recorded: Recorded, version: str) -> bool:
-    return bool(version) and recorded.version == version
 
 
 def _read(file: Path) -> JsonObject:
@@ -203,21 +184,19 @@ def _recorded(document: JsonObject, file: Path) -> dict[str, Recorded]:
     digests = document.get(_FORMULAS, {})
     if not isinstance(digests, dict) or not all(map(_is_digest, digests.values())):
         raise PluginError(f'{file}: found no digests by name under "{_FORMULAS}", expected them')
-    texts = document.get(_RECORDED, {})
-    if not isinstance(texts, dict) or not all(map(_is_told, texts.values())):
+    try:
+        entries = msgspec.convert(document.get(_RECORDED, {}), dict[str, _Entry])
+    except msgspec.ValidationError as error:
         raise PluginError(
             f'{file}: found something else under "{_RECORDED}" than a version and lines of text '
             "by name, expected that"
-        )
-    return {name: _one(digests[name], texts.get(name, {})) for name in sorted(digests)}
+        ) from error
+    return {name: _one(digests[name], entries.get(name, {})) for name in sorted(digests)}
 
 
-def _one(digest: str, told: JsonObject) -> Recorded:
-    values = {
-        fact: tuple((pair["record"], pair["value"]) for pair in pairs)
-        for fact, pairs in told.get("values", {}).items()
-    }
-    return Recorded(digest, tuple(told.get("text", ())), told.get("version"), values)
+def _one(digest: str, entry: _Entry) -> Recorded:
+    text = tuple(entry.get("text", ()))
+    return Recorded(digest, text, entry.get("version"), entry.get("values", {}))
 
 
 def _write(
@@ -231,7 +210,7 @@ def _write(
     document[_RECORDED] = {
         name: ({"version": entry.version} if entry.version else {})
         | {"text": [*entry.text]}
-        | ({"values": _listed(entry.values)} if entry.values else {})
+        | ({"values": dict(sorted(entry.values.items()))} if entry.values else {})
         for name, entry in named.items()
         if entry.text
     }
@@ -239,31 +218,5 @@ def _write(
         new.write((json_text(document, indent=2) + "\n").encode())
 
 
-def _listed(values: FactValues) -> JsonObject:
-    return {
-        fact: [{"record": record, "value": value} for record, value in pairs]
-        for fact, pairs in sorted(values.items())
-    }
-
-
 def _is_digest(value: object) -> bool:
     return isinstance(value, str) and value.startswith(PREFIX)
-
-
-def _is_told(value: object) -> bool:
-    if not isinstance(value, dict):
-        return False
-    text, version = value.get("text", []), value.get("version")
-    is_text = isinstance(text, list) and all(isinstance(line, str) for line in text)
-    values = value.get("values", {})
-    is_values = isinstance(values, dict) and all(
-        isinstance(pairs, list)
-        and all(
-            isinstance(pair, dict)
-            and isinstance(pair.get("record"), dict)
-            and type(pair.get("value")) is int
-            for pair in pairs
-        )
-        for pairs in values.values()
-    )
-    return is_text and is_values and (version is None or isinstance(version, str))

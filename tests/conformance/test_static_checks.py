@@ -26,7 +26,6 @@ from tallystick_conformance.releases import (
     check_releases,
     record_releases,
     released_in,
-    reset_releases,
 )
 from tallystick_conformance.report import REMEDIES
 from tallystick_conformance.rule_sets import check_proofs, check_rule_sets
@@ -538,7 +537,7 @@ def test_recording_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "released.json"
     file.write_text('{"about": "kept", "formulas": {"b/b@1": "sha256:0b"}}')
     new = {"b/b@1": Recorded("sha256:ff"), "a/a@1": Recorded("sha256:0a", ("A = 1",))}
-    assert record_releases(tmp_path, new, "1.2.3") == ("a/a@1",)
+    assert record_releases(tmp_path, new, "1.2.3") == (("a/a@1",), ())
     assert released_in(file) == {
         "a/a@1": Recorded("sha256:0a", ("A = 1",), "1.2.3"),
         "b/b@1": Recorded("sha256:0b"),
@@ -547,13 +546,14 @@ def test_recording_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> None:
     assert '"about": "kept"' in file.read_text()
     before = file.read_bytes()
     same = {name: Recorded(digest) for name, digest in digests.items()}
-    assert record_releases(tmp_path, same, "1.2.4") == ()
+    assert record_releases(tmp_path, same, "1.2.4") == ((), ())
     assert file.read_bytes() == before
 
 
 def test_recording_adds_the_text_of_what_stays_and_no_version(tmp_path: Path) -> None:
     (tmp_path / "released.json").write_text('{"formulas": {"a/a@1": "sha256:0a"}}')
-    assert record_releases(tmp_path, {"a/a@1": Recorded("sha256:0a", ("A = 1",))}, "1.2.3") == ()
+    new = {"a/a@1": Recorded("sha256:0a", ("A = 1",))}
+    assert record_releases(tmp_path, new, "1.2.3") == ((), ())
     found = released_in(tmp_path / "released.json")
     assert found == {"a/a@1": Recorded("sha256:0a", ("A = 1",))}
 
@@ -566,7 +566,7 @@ def test_only_what_was_recorded_under_this_version_is_recorded_again(tmp_path: P
     record_releases(tmp_path, old | unseen, "1.1.0")
     other = Recorded("sha256:0c", ("C = 1",))
     now = dict.fromkeys(("a/new@1", "a/old@1", "a/more@1"), other)
-    done = reset_releases(tmp_path, now, "1.1.0")
+    done = record_releases(tmp_path, now, "1.1.0", reset=True)
     assert done == (("a/more@1", "a/new@1"), ("a/gone@1",))
     assert released_in(file) == {
         "a/kept@1": attrs.evolve(old["a/kept@1"], version="1.0.0"),
@@ -575,7 +575,7 @@ def test_only_what_was_recorded_under_this_version_is_recorded_again(tmp_path: P
         "a/old@1": attrs.evolve(old["a/old@1"], version="1.0.0"),
     }
     before = file.read_bytes()
-    assert reset_releases(tmp_path, {}, "") == ((), ())
+    assert record_releases(tmp_path, {}, "", reset=True) == ((), ())
     assert file.read_bytes() == before
 
 
