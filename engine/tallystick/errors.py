@@ -5,6 +5,7 @@
     TallystickError
     ├── NumberError      a number that no published value can be
     ├── FormulaError     a formula that cannot be built, or cannot be proved safe
+    │   └── FloatError   a float among the numbers of a formula
     ├── UndecidedError   two exact values that the most digits do not tell apart
     ├── PluginError      a plugin that cannot be used
     ├── SchemaError      a record schema that the engine cannot read
@@ -53,6 +54,10 @@ class NumberError(TallystickError):
 
 class FormulaError(TallystickError):
     """A formula that cannot be built, or that cannot be proved safe for every valid record."""
+
+
+class FloatError(FormulaError):
+    """A float among the numbers of a formula, which are exact."""
 
 
 class UndecidedError(TallystickError):

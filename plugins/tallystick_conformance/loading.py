@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import random
-import re
 import sys
 import threading
 import traceback
@@ -23,7 +22,7 @@ from pathlib import Path
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError, RuleSetError, SchemaError
+from tallystick.errors import FloatError, RuleSetError, SchemaError
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
@@ -39,8 +38,6 @@ from tallystick_conformance.target import Target
 
 _ENGINE = own_packages()
 """The packages of the engine and of its own plugins, whose names nobody else's code changes."""
-_NUMBER = re.compile(r"found (.+) in a formula, expected an int")
-_NOT_FLOAT = "a formula is not a float"
 _FOLDERS = tuple(
     Path(spec.origin).parent
     for name in sorted(_ENGINE)
@@ -114,22 +111,8 @@ def _folder(target: Target) -> Path:
 
 def _refusal(target: Target, error: RefusedPluginError) -> Diagnostic:
     cause = error.__cause__
-    code = "float-in-formula" if _is_float(cause) else error.code
+    code = "float-in-formula" if isinstance(cause, FloatError) else error.code
     return finding(code, _place(cause) or target.entry.value or target.name, str(error))
-
-
-def _is_float(cause: BaseException | None) -> bool:
-    """Return whether a formula could not be built because of a float."""
-    if not isinstance(cause, FormulaError):
-        return False
-    match = _NUMBER.match(str(cause))
-    if match is None:
-        return str(cause).startswith(_NOT_FLOAT)
-    try:
-        float(re.sub(r"^np\.float\d+\((.*)\)$", r"\1", match[1]))
-    except ValueError:
-        return False
-    return True
 
 
 def _place(cause: BaseException | None) -> str:

@@ -39,12 +39,13 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import FormulaError, NumberError
+from tallystick.errors import FloatError, FormulaError, NumberError
 from tallystick.numbers.weights import Weights
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Node:
         )
 
     def __float__(self) -> NoReturn:
-        raise FormulaError("a formula is not a float: write numbers as int, Fraction or Decimal")
+        raise FloatError("a formula is not a float: write numbers as int, Fraction or Decimal")
 
     def __iter__(self) -> NoReturn:
         raise FormulaError("a formula cannot be iterated: use count(), distinct() or total()")
@@ -272,13 +273,20 @@ def const(value: Operand) -> Node:
     if isinstance(value, Node):
         return value
     if isinstance(value, bool) or not isinstance(value, int | Fraction | Decimal):
-        raise FormulaError(f"found {value!r} in a formula, expected an int, Fraction or Decimal")
+        raise _not_exact(value)
     if isinstance(value, Decimal) and not value.is_finite():
         raise FormulaError(f"found {value} in a formula, expected a finite number")
     exact = Fraction(value)
     if max(abs(exact.numerator), exact.denominator) >= LARGEST:
         raise FormulaError(f"found a number of more than {MAX_DIGITS} digits in a formula")
     return Node("const", (), (str(exact.numerator), str(exact.denominator)))
+
+
+def _not_exact(value: object) -> FormulaError:
+    message = f"found {value!r} in a formula, expected an int, Fraction or Decimal"
+    # a float of NumPy is a real number, too, and a truth is one
+    is_float = isinstance(value, Real) and not isinstance(value, bool)
+    return FloatError(message) if is_float else FormulaError(message)
 
 
 def value_of(node: Node) -> Fraction:
