@@ -31,9 +31,9 @@ def _attack(target: Target, cases: int, seed: object) -> None:
     assert len(target.found) > 10, "hardly any code: the mutator has become tame"
 
 
-@pytest.mark.parametrize("target", ["workflow@1.2.0"], indirect=True)
+@pytest.mark.parametrize("target", TYPES, indirect=True)
 def test_some_hostile_lines_are_rows_or_rejects(target: Target) -> None:
-    target.attack(mixed(SEED, FILE // 4, TYPES["workflow@1.2.0"]))
+    target.attack(mixed(SEED, FILE // 4, TYPES[target.scorer.rule_set.reference]))
 
 
 @pytest.mark.nightly

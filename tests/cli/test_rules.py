@@ -7,7 +7,6 @@ import attrs
 import pytest
 from cli.command import ROOT, RULE_SETS, run
 
-from tallystick import canonical
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import installed, installed_plugins
 from tallystick.rules.loading import load
@@ -79,14 +78,6 @@ def test_show_has_every_formula_and_skill_type(reference: str, digests: dict[str
         assert f"{name}  {form['canonical']['formulas'][name]}" in found.out
     for skill_type in form["canonical"]["document"]["skill_types"]:
         assert f"\n{skill_type}\n" in found.out
-
-
-@pytest.mark.parametrize("reference", RULE_SETS)
-def test_anyone_can_compute_the_digest_from_the_canonical_form(reference: str) -> None:
-    shown = run("rules", "show", reference, "--json").json()
-    trees = {"formulas", "requirements", "facts", "skill_types"}
-    assert shown.keys() - {"allocation"} == {"digest", "canonical", *trees}
-    assert canonical.digest(shown["canonical"]) == shown["digest"]
 
 
 def test_check_reports_every_mistake_with_its_place(faulty: Path) -> None:

@@ -1,35 +1,30 @@
-"""The solver's encoder says what the exact encoder computes, and sees a lowering that is wrong."""
+"""The solver's encoder says what the exact encoder computes."""
 
 from __future__ import annotations
 
 import importlib
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 
 import pytest
 import z3
 from examples import fast_rows
-from formula.agreement import lowered
-from formula.lowered_terms import lowered_arms
 from formula.random_trees import Case, guarded_case, many, product_case, signed_case, tight_case
 
-import tallystick
 from tallystick.errors import TallystickError
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import evaluate
-from tallystick.formula.facts import flag, integer, number, relations, scale_of
+from tallystick.formula.facts import flag, integer, number, scale_of
 from tallystick.formula.smt import (
     Encoder,
     Unknowns,
-    as_number,
     integer_of,
     rounded,
     same_order,
     unknown_fact,
-    unknown_published,
 )
 from tallystick.formula.smt import number as term
 from tallystick.formula.tree import (
@@ -37,7 +32,6 @@ from tallystick.formula.tree import (
     Node,
     cases,
     exp,
-    facts_in,
     floor,
     log,
     places,
@@ -47,50 +41,8 @@ from tallystick.formula.tree import (
 )
 from tallystick.numbers.nano import NANO, publish
 from tallystick.numbers.real import Real
-from tallystick.scoring.compiled import Compiled
 
-RULE_SETS = [f"{name}@1.{minor}.0" for name in ("workflow", "skills") for minor in range(3)]
 A, B, X = integer("a"), integer("b"), number("x")
-
-
-def shipped(reference: str) -> Iterator[Compiled]:
-    """Every ratio that a type has of its values, conditions and requirements."""
-    for bound in tallystick.load(reference).types.values():
-        applies = (value.applies for value in bound.values if value.applies is not None)
-        required = (own.compiled for own in bound.requirements)
-        for compiled in (*(value.compiled for value in bound.values), *applies, *required):
-            if compiled.program.is_rational:
-                yield compiled
-
-
-def differences(compiled: Compiled) -> list[str]:
-    """Where a tree and its lowered form can differ, or either divides by zero, by the solver."""
-    every = facts_in(compiled.tree, *compiled.requirements)
-    unknown = {digest: unknown_fact(digest, every[digest], d) for digest, d in compiled.facts}
-    read = {name: unknown_published(name, domain) for name, domain in compiled.published}
-    facts = {digest: one.value for digest, one in unknown.items()}
-    published = {name: one.value for name, one in read.items()}
-    encoder = Encoder(facts, published)
-    value = encoder.value(compiled.tree)
-    solver = z3.Solver()
-    for one in (*unknown.values(), *read.values()):
-        solver.add(*one.within)
-    for small, large in relations(tuple(every.values())):
-        solver.add(as_number(facts[small.digest]) <= as_number(facts[large.digest]))
-    for requirement in compiled.requirements:
-        solver.add(Encoder(facts, {}).truth(requirement))
-    asked = {f"division {i}": [d.reached, d.divisor == 0] for i, d in enumerate(encoder.divisions)}
-    for i, arm in enumerate(lowered_arms(compiled.program, facts, published)):
-        asked[f"divisor of arm {i}"] = [arm.reached, arm.denominator <= 0]
-        asked[f"arm {i}"] = [arm.reached, value * arm.denominator != arm.numerator]
-    return [name for name, conditions in asked.items() if solver.check(*conditions) != z3.unsat]
-
-
-@pytest.mark.parametrize("reference", fast_rows(RULE_SETS, 1))
-def test_the_lowering_of_every_shipped_formula_is_proved_to_be_its_tree(reference: str) -> None:
-    found = list(shipped(reference))
-    assert len(found) >= 4
-    assert [each.tree for each in found if differences(each)] == []
 
 
 def exactly(case: Case, facts: dict[str, int], read: dict[str, int]) -> tuple[Unknowns, Unknowns]:
@@ -112,19 +64,15 @@ def fraction_of(value: z3.ExprRef) -> Fraction:
 @pytest.mark.parametrize(
     "make", fast_rows([guarded_case, product_case, signed_case, tight_case], 1, 3)
 )
-def test_both_readings_give_the_exact_value_of_random_trees(
+def test_the_encoder_gives_the_exact_value_of_random_trees(
     make: Callable[[random.Random], Case],
 ) -> None:
     checked = 0
     for case, rows in many(make, 5, 12, rows=3):
-        program = lowered(case)
         for facts, read in rows:
             expected = evaluate(case.tree, facts, read)
             given = exactly(case, dict(facts), dict(read))
             assert fraction_of(Encoder(*given).value(case.tree)) == expected
-            arms = lowered_arms(program, *given)
-            (arm,) = [arm for arm in arms if z3.is_true(z3.simplify(arm.reached))]
-            assert fraction_of(arm.numerator) / fraction_of(arm.denominator) == expected
             checked += 1
     assert checked >= 12
 

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +17,6 @@ import installed as sites
 import pytest
 
 from tallystick.errors import PluginError, RuleSetError
-from tallystick.plugins.code import Code
 from tallystick.plugins.entries import RefusedPluginError
 from tallystick.plugins.registry import Registry, installed, installed_plugins
 from tallystick.rules.compatibility import gone
@@ -168,17 +167,17 @@ def section(tmp_path: Path) -> Section[Reviews]:
 
 
 @contextmanager
-def offering(folder: Path, section: Section[Reviews]) -> Iterator[Registry]:
+def offering(folder: Path, section: object, name: str = "reviews") -> Iterator[Registry]:
     """Let a stranger's distribution offer a section, beside a plugin that owns it."""
     sites.install(
         folder / "site",
         "acme-reviews",
         plugins={"acme": "acme_plugin"},
-        sections={"reviews": "acme_reviews:SECTION"},
+        sections={name: "acme_reviews:SECTION"},
     )
     with sites.beside(folder / "site"):
-        for name in ("acme_plugin", "acme_reviews"):
-            sys.modules[name] = module = ModuleType(name)
+        for home in ("acme_plugin", "acme_reviews"):
+            sys.modules[home] = module = ModuleType(home)
             vars(module).update(tallystick_api=1, SECTION=section)
         yield installed()
 
@@ -195,9 +194,6 @@ def problems(read_file: Callable[[], object]) -> list[str]:
     return [str(each) for each in caught.value.problems]
 
 
-# -------------------------------------------------------------------------------- of a stranger
-
-
 def test_a_section_is_read_written_and_in_the_digest(reading: Reading, registry: Registry) -> None:
     loaded = reading(TEXT + REVIEWS, registry)
     rules = loaded.rule_set.section(KIND)
@@ -212,6 +208,7 @@ def test_a_section_is_read_written_and_in_the_digest(reading: Reading, registry:
         "levels": {"gold": {"formula": "workflow/success@1"}},
     }
     assert loaded.digest != reading(TEXT, registry).digest
+    assert used_plugins(loaded.rule_set) == ("workflow",)
     said = reading((TEXT + REVIEWS).replace("0.50", '0.5\nnote = "for you"'), registry)
     assert said.digest == loaded.digest
     other = reading((TEXT + REVIEWS).replace("0.50", "0.6"), registry)
@@ -335,108 +332,49 @@ def test_a_check_that_fails_is_told_as_a_fault_of_the_plugin(
         reading(TEXT + REVIEWS, registry)
 
 
-# -------------------------------------------------------------------------------------- installed
-
-MODULE = """
-from pathlib import Path
-
-import attrs
-
-from tallystick.rules.model import SectionKind
-from tallystick.rules.section import Section
-
-tallystick_api = 1
-
-
-@attrs.frozen
-class Reviews:
-    share: int
-
-
-SECTION = Section(SectionKind("reviews", Reviews), Path(__file__).with_name("reviews.json"))
-"""
-SMALL = {
-    "description": "reviews",
-    "type": "object",
-    "required": ["share"],
-    "properties": {
-        "share": {"description": "a share", "type": "integer", "minimum": 0, "maximum": 9}
-    },
-    "additionalProperties": False,
-}
-Install = Callable[..., None]
-
-
-@pytest.fixture
-def install(tmp_path: Path) -> Iterator[Install]:
-    """Install a distribution that offers a section, until the test ends."""
-    with ExitStack() as stack:
-
-        def installing(
-            distribution: str = "acme", name: str = "reviews", module: str = MODULE
-        ) -> None:
-            package = tmp_path / distribution / f"{distribution}_floor"
-            package.mkdir(parents=True)
-            (package / "plugin.py").write_text("tallystick_api = 1\n")
-            (package / "section.py").write_text(module)
-            (package / "reviews.json").write_text(json.dumps(SMALL))
-            sites.install(
-                package.parent,
-                distribution,
-                plugins={distribution: f"{package.name}.plugin"},
-                sections={name: f"{package.name}.section:SECTION"},
-            )
-            stack.enter_context(sites.beside(package.parent))
-
-        yield installing
-
-
-def test_an_installed_section_is_used_by_the_rule_sets_that_have_it(
-    reading: Reading, install: Install
-) -> None:
-    before = reading(TEXT).digest
-    install()
-    assert reading(TEXT).digest == before
-    assert "acme_floor.section" not in sys.modules
-    loaded = reading(TEXT + "\n[reviews]\nshare = 3\n")
-    assert "acme_floor.section" in sys.modules
-    assert list(loaded.rule_set.sections) == ["reviews"]
-    assert used_plugins(loaded.rule_set) == ("workflow",)
-    assert Code.of(loaded.registry, loaded.rule_set.sections).sections["reviews"] is not None
-
-
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("spoil", "reason"),
     [
+        (lambda _: 3, "found 3 at acme_reviews:SECTION, expected a Section"),
         (
-            {"module": "tallystick_api = 1\nSECTION = 3\n"},
-            "found 3 at acme_floor.section:SECTION, expected a Section",
+            lambda good: attrs.evolve(good, kind=SectionKind("views", Reviews)),
+            "of the name 'views'",
         ),
-        ({"module": MODULE.replace('"reviews", R', '"views", R')}, "of the name 'views'"),
-        ({"module": MODULE.replace("Reviews)", "int)")}, "expected a class of attrs"),
-        ({"module": MODULE.replace("reviews.json", "gone.json")}, "its schema cannot be read"),
+        (
+            lambda good: attrs.evolve(good, kind=SectionKind("reviews", int)),
+            "expected a class of attrs",
+        ),
+        (
+            lambda good: attrs.evolve(good, schema=good.schema.with_name("gone.json")),
+            "its schema cannot be read",
+        ),
     ],
 )
 def test_a_section_that_is_refused_is_told_with_the_reason(
-    reading: Reading, install: Install, changes: dict[str, str], reason: str
+    tmp_path: Path,
+    reading: Reading,
+    section: Section[Reviews],
+    spoil: Callable[[Section[Reviews]], object],
+    reason: str,
 ) -> None:
-    install(**changes)
-    found = problems(lambda: reading(TEXT + "\n[reviews]\nshare = 3\n"))
-    assert len(found) == 1
-    assert "the plugin of [reviews] is refused: " in found[0]
-    assert reason in found[0]
-    assert reason in installed_sections().loaded()[1]["reviews"]
-    assert reading(TEXT).rule_set.sections == {}
+    with offering(tmp_path, spoil(section)):
+        found = problems(lambda: reading(TEXT + REVIEWS))
+        assert len(found) == 1
+        assert "the plugin of [reviews] is refused: " in found[0]
+        assert reason in found[0]
+        assert reason in installed_sections().loaded()[1]["reviews"]
+        assert reading(TEXT).rule_set.sections == {}
 
 
 @pytest.mark.parametrize("name", ["consensus", "axes"])
 def test_no_stranger_takes_a_section_of_the_engine(
-    reading: Reading, install: Install, name: str
+    tmp_path: Path, reading: Reading, section: Section[Reviews], name: str
 ) -> None:
     before = reading(TEXT).digest
-    install(name=name, module=MODULE.replace('"reviews", R', f'"{name}", R'))
-    assert reading(TEXT).digest == before
-    assert list(installed_sections().loaded()[1]) == [name]
+    taken = attrs.evolve(section, kind=SectionKind(name, Reviews))
+    with offering(tmp_path, taken, name):
+        assert reading(TEXT).digest == before
+        assert list(installed_sections().loaded()[1]) == [name]
 
 
 @pytest.mark.nightly

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
@@ -180,6 +181,22 @@ def test_records_on_the_edges_of_batches_keep_their_lines(
     scorers["skills@1.0.0"].score_file(tmp_path / "records.jsonl", output)
     assert all(row["miner_uid"] == row["record"] - 1 for row in rows_of_jsonl(output))
     assert [row["line"] for row in rejects_of(output)] == [410, 411, 820]
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_scored_as_far_as_it_was_read(
+    scorers: Scorers, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
+    line = content(BOTH[0])[0].rjust(1_000_000)
+    source.write_bytes(line * 40)
+    read = 38_500_000
+    receipt = scorers[BOTH[0]].score_file(
+        source, output, progress=lambda *_: os.truncate(source, read)
+    )
+    assert source.stat().st_size == read
+    assert (receipt.counts.scored, receipt.counts.rejected) == (38, 1)
+    assert receipt.input_digest == f"sha256:{hashlib.sha256((line * 39)[:read]).hexdigest()}"
+    assert [(each["line"], each["code"]) for each in rejects_of(output)] == [(39, "empty-line")]
 
 
 class StoppedError(Exception):

@@ -46,33 +46,6 @@ def snapshots() -> dict[int, ThresholdSnapshot]:
     }
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "tier", "multiplier"),
-    [
-        # seeds of the type: baseline 0.5, hence 1.15 * 0.5 = 0.575 and 1.5 * 0.5 = 0.75
-        ({"baseline": 500_000_000}, "tier_3_novel", "2"),
-        # 1.5 * 0.6 = 0.9 is above the quality, 1.15 * 0.6 = 0.69 is not
-        ({"baseline": 600_000_000}, "tier_2_optimised", "1.4"),
-        # 1.15 * 0.72 = 0.828
-        ({"baseline": 720_000_000}, "tier_1_reference", "1"),
-        ({"baseline": 830_000_000}, "below_reference", "0.5"),
-        # the novel threshold alone moved: the seed baseline stays
-        ({"novel": 826_978_008}, "tier_2_optimised", "1.4"),
-        ({"novel": 826_978_007}, "tier_3_novel", "2"),
-        ({"baseline": 600_000_000, "novel": 800_000_000}, "tier_3_novel", "2"),
-        ({"baseline": 826_978_007, "novel": 900_000_000}, "tier_1_reference", "1"),
-    ],
-)
-def test_the_tier_is_that_of_the_pinned_thresholds(
-    scorers: Scorers, thresholds: dict[str, int], tier: str, multiplier: str
-) -> None:
-    scorer, record = scorers["skills@1.0.0"], example()
-    result = scorer.with_snapshots({12: pinned(**thresholds)}).score(record)
-    assert str(result.quality) == "0.826978007"
-    assert (result.tier, result.tier_multiplier) == (tier, Decimal(multiplier))
-    assert scorer.score(record).tier == "tier_3_novel"
-
-
 def test_a_type_that_a_snapshot_leaves_out_is_scored_by_the_thresholds(scorers: Scorers) -> None:
     scorer = scorers["skills@1.0.0"].with_thresholds({PYTHON: {"baseline": "0.9"}})
     moved = scorer.with_snapshots({12: ThresholdSnapshot({"declarative": {"baseline": 0}}, FIRST)})
@@ -103,22 +76,29 @@ def test_the_explanation_compares_with_the_pinned_thresholds(scorers: Scorers) -
     }
 
 
+LEVELS = st.fixed_dictionaries(
+    {"baseline": st.integers(0, 666_666_666)},
+    optional={"novel": st.integers(800_000_000, 1_000_000_000)},
+)
+
+
 @examples(15)
 @given(
-    st.dictionaries(st.integers(0, 5), st.integers(0, 666_666_666), min_size=1),
+    st.dictionaries(st.integers(0, 5), LEVELS, min_size=1),
     st.lists(st.integers(0, 7), min_size=1, max_size=12),
 )
 def test_each_record_scores_as_if_its_snapshot_were_the_only_one(
-    scorers: Scorers, baselines: dict[int, int], epochs: list[int]
+    scorers: Scorers, levels: dict[int, dict[str, int]], epochs: list[int]
 ) -> None:
     scorer = scorers["skills@1.0.0"]
-    many = scorer.with_snapshots({e: pinned(baseline=nano) for e, nano in baselines.items()})
+    many = scorer.with_snapshots({epoch: pinned(**each) for epoch, each in levels.items()})
     found = many.score_lines([json.dumps(example(epoch)).encode() for epoch in epochs])
     for epoch, result in zip(epochs, found.results(), strict=True):
-        nano = baselines.get(epoch, 500_000_000)
-        alone = scorer.with_thresholds({PYTHON: {"baseline": Decimal(nano).scaleb(-9)}})
+        own = levels.get(epoch, {"baseline": 500_000_000})
+        exact = {name: Decimal(nano).scaleb(-9) for name, nano in own.items()}
+        alone = scorer.with_thresholds({PYTHON: exact})
         assert result == alone.score(example(epoch), line=result.record)
-    assert found.snapshots == set(epochs) & set(baselines)
+    assert found.snapshots == set(epochs) & set(levels)
 
 
 class Recorder(dict[int, ThresholdSnapshot]):

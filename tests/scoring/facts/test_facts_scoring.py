@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.facts.run import extract_file
 
-RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 COUNT = 200
 
 
@@ -39,34 +37,6 @@ def _without_answer(rng: random.Random) -> dict[str, object]:
     whole = record(rng, rng.choice(SKILL_TYPES))
     left = {name: value for name, value in whole.items() if name not in ("submission", "checks")}
     return left | {"events": ["probe_fail", "missed_deadline"]}
-
-
-def told(rejects: Sequence[tallystick.Reject]) -> list[tuple[int, str, str, str]]:
-    """What is said of rejects, but for the value, of which facts know less."""
-    return [(each.line, each.code, each.path, each.expected) for each in rejects]
-
-
-@pytest.mark.parametrize("rule_set", fast_rows(RULE_SETS, 1, 3))
-def test_facts_score_as_each_record_alone(
-    scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
-) -> None:
-    scorer = scorers[rule_set]
-    found = ChunkScorer(scorer).facts(Extractor(catalog_of(installed()).values()).facts(history))
-    single = list(scorer.score_many(history))
-    assert [r for r in single if isinstance(r, tallystick.Result)] == list(found.results())
-    expected = [r for r in single if isinstance(r, tallystick.Reject)]
-    assert [line for line, *_ in told(expected)] == [r.line for r in found.rejects]
-    known = [r for r in expected if _type_of(history[r.line - 1]) in scorer.types]
-    assert set(told(known)) <= set(told(found.rejects))
-    assert found.to_arrow().equals(scorer.score_lines(history).to_arrow())
-
-
-def _type_of(line: bytes) -> str:
-    try:
-        found = json.loads(line)
-        return str(found.get("skill_type"))
-    except (ValueError, AttributeError):
-        return ""
 
 
 def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
@@ -97,6 +67,14 @@ def test_facts_in_several_chunks_score_to_the_same_lines(
     scorer.score_file(facts, tmp_path / "a.jsonl")
     scorer.score_file(source, tmp_path / "b.jsonl")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    of_facts = rejected(facts) + rejected(tmp_path / "a.jsonl")
+    assert sorted(of_facts) == rejected(tmp_path / "b.jsonl") != []
+
+
+def rejected(output: Path) -> list[int]:
+    """The lines that are rejected beside an output."""
+    rejects = output.with_name(f"{output.name}.rejects.jsonl").read_bytes().splitlines()
+    return [json.loads(each)["line"] for each in rejects]
 
 
 def test_facts_are_no_records_to_explain_or_to_take_facts_of(
