@@ -5,8 +5,7 @@ import re
 
 from cli.command import ROOT, WORKFLOWS, run
 from cli.stores import PYTHON, Subnet
-from state.subnet import event, missed, record
-from state.test_workflow_state import task
+from state.subnet import event, missed, record, task
 
 NO_ROUND = "no round is closed yet: close rounds with tallystick round close"
 NOBODY = {"no record in the round": 1}

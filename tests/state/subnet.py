@@ -46,6 +46,35 @@ def record(  # noqa: PLR0913  # one for each field that a state reads
     return made | ({} if consensus is None else {"consensus": consensus})
 
 
+def task(number: int, hotkey: str, quality: float, **values: Any) -> Record:  # noqa: ANN401  # of any field
+    """A faultless workflow of a quality: 0.5 · quality, and 0.1 for its reliability.
+
+    Its budget and its time are used up, so that neither earns anything.
+    """
+    made = {
+        "skill_type": "workflow",
+        "task_id": f"t{number:04}",
+        "round": number,
+        "epoch": 0,
+        "validator": "val-1",
+        "miner": {"uid": 1, "hotkey": hotkey},
+        "role": "primary",
+        "task": {"max_budget_tao": 1, "max_latency_seconds": 1},
+        "submission": {"error_handling": {}},
+        "checks": {
+            "output_quality": quality,
+            "steps_completed": 1,
+            "total_steps": 1,
+            "actual_tao": 1,
+            "actual_seconds": 1,
+            "actual_retries": 0,
+            "timeouts": 0,
+            "hard_failures": 0,
+        },
+    }
+    return made | values
+
+
 def missed(task_id: str, hotkey: str = "hk-1", **values: Any) -> Record:  # noqa: ANN401  # of record
     """A record of a deadline that was missed."""
     made = record(task_id, hotkey, consensus=None, events=["missed_deadline"], **values)

@@ -11,8 +11,7 @@ import attrs
 import pytest
 from rules.documents import with_section
 from state.chronicle import digest_of
-from state.subnet import Record, begun, event, hotkeys, missed, record, under
-from state.test_workflow_state import task
+from state.subnet import Record, begun, event, hotkeys, missed, record, task, under
 from state.variants import put, variant, without_type
 
 import tallystick
@@ -269,6 +268,16 @@ def test_rules_without_epochs_take_no_record_of_rules_to_come(tmp_path: Path) ->
         ledger.import_events([workflow(4, LAST_EPOCH)])
         with pytest.raises(StateError, match="no later one is left"):
             ledger.adopt(newer, LAST_EPOCH)
+
+
+def test_rules_of_windows_have_no_round_score_no_board_and_no_group(tmp_path: Path) -> None:
+    with begun(str(tmp_path / "state.db"), "workflow@1.1.0", types=["workflow"]) as ledger:
+        rounds, recorded = ledger.close_round([workflow(3, 0)])
+        assert (recorded.events, rounds[0].round, rounds[0].scores) == (1, 3, {})
+        with ledger.queries() as queries, pytest.raises(StateError, match=r"found no \["):
+            queries.board("workflow")
+        with pytest.raises(StateError, match=r"found no \[groups\]"):
+            ledger.select_group("workflow", 1, "seed")
 
 
 def workflow(number: int, epoch: int) -> Record:

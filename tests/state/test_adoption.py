@@ -6,10 +6,9 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import strategies as st
 from rules.documents import with_section
 from state.random_epochs import changed
-from state.subnet import TYPES, under
+from state.subnet import under
 
 import tallystick
 from tallystick.numbers.nano import from_text
@@ -22,7 +21,6 @@ from tallystick_state.sections.epochs import BaselineTracking
 from tallystick_state.sections.reputation import REPUTATION
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
-SKILLS = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
 
 
 @cache
@@ -168,22 +166,3 @@ def test_types_of_other_lines_are_left_alone() -> None:
     other = {"workflow": {"baseline": 1}}
     found = adopt(attrs.evolve(state(old), thresholds={**old.seeds, **other}), old, new)
     assert found.thresholds["workflow"] == {"baseline": 1}
-
-
-reputations = st.integers(0, 10**9)
-miners = st.builds(
-    lambda values, flags: MinerEntry("hk-1", 1, tuple(sorted(values)), values, flags),
-    st.dictionaries(st.sampled_from(TYPES), reputations, min_size=1),
-    st.integers(0, 5),
-)
-nanos = st.integers(0, 10**9)
-states = st.builds(
-    lambda found, values: State(
-        3,
-        {found.hotkey: found},
-        {name: {"baseline": values[0], "novel": values[1]} for name in rules_of(SKILLS[0]).seeds},
-    ),
-    miners,
-    st.tuples(nanos, nanos),
-)
-names = st.sampled_from(SKILLS)

@@ -13,8 +13,7 @@ from cli.command import run
 from examples import fast_rows
 from state.resealed import reseal
 from state.signing import ALICE, BOB, VAL_1, Key, digest, envelope, root, written_root
-from state.subnet import Record, record
-from state.test_workflow_state import task
+from state.subnet import Record, record, task
 from state.trusted import authority
 
 from tallystick.errors import DamagedError, InputError, StateError, TrustError

@@ -1,14 +1,11 @@
 """Closing an epoch: the trajectories of E26, its laws, its steps and its errors."""
 
-import random
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from rules.documents import with_section
 from state.random_epochs import (
@@ -17,8 +14,6 @@ from state.random_epochs import (
     TYPES,
     Events,
     changed,
-    late,
-    random_epoch,
 )
 from state.subnet import under
 from state.weighing import close_epoch
@@ -63,36 +58,6 @@ def test_as_corrected_a_perfect_miner_rises_to_one(all_rules: dict[str, StateRul
     assert found.index("1.000000000") + 1 == 250
     assert found[0] == "0.502000000"
     assert set(found[249:]) == {"1.000000000"}
-
-
-# ----------------------------------------------------------------------------------------- laws
-
-
-SEEDS = st.integers(0, 10**6)
-
-
-@given(seed=SEEDS, rng=st.randoms())
-def test_events_may_come_later_one_by_one(
-    all_rules: dict[str, StateRules], seed: int, rng: random.Random
-) -> None:
-    for name in SKILLS:
-        state, events, pinned = random_epoch(seed, all_rules[name])
-        split = [part for each in events for part in parts(each, rng)]
-        rng.shuffle(split)
-        expected = close_epoch(state, events, all_rules[name], pinned)
-        assert close_epoch(state, split, all_rules[name], pinned) == expected
-
-
-def parts(event: StateEvent, rng: random.Random) -> Events:
-    """A record with some of its events taken out, each of which comes alone."""
-    if not event.is_record:
-        return [event]
-    out = [name for name in event.events if rng.random() < 0.5]
-    kept = list(event.events)
-    for name in out:
-        kept.remove(name)
-    alone = [late(event, name, number) for number, name in enumerate(out, 1000)]
-    return [replace(event, events=tuple(kept)), *alone]
 
 
 def one_miner(rules: StateRules, nano: int) -> State:

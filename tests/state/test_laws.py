@@ -1,6 +1,7 @@
 """The laws of a state, over lives that Hypothesis makes up, against the independent oracle.
 
-- Every epoch ends as in the oracle, whose rules change as those of the state do.
+- Every epoch ends as in the oracle, whose rules change as those of the state do; also where several
+  validators recorded a task, which counts for each, or since 1.2.0 by their mean (E97).
 - In which order and batches lines come, and how often, decides nothing.
 - A state that was opened again, copied, taken back or pruned goes on as the one that it was.
 - The log leads to everything that the state holds.
@@ -18,7 +19,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from oracle.history import History, RuleSet
 from state.agreement import assert_agrees
-from state.chronicle import AT_ONCE, Epoch, clear, digest_of, feed, history, register, varied
+from state.chronicle import (
+    AT_ONCE,
+    VALIDATORS,
+    Epoch,
+    clear,
+    digest_of,
+    feed,
+    history,
+    register,
+    varied,
+)
 from state.subnet import Record, written
 
 from tallystick_state.ledger import Ledger
@@ -42,6 +53,25 @@ def with_late(epoch: Epoch, rng: random.Random, share: float) -> Epoch:
             lines.append(line | late)
         else:
             lines.append(line)
+    return Epoch(epoch.newcomers, lines, epoch.cleared)
+
+
+def recorded_again(epoch: Epoch, rng: random.Random) -> Epoch:
+    """The epoch with records of other validators beside some, better, worse, late or missed."""
+    more = list[Record]()
+    for line in epoch.lines:
+        others = [each for each in VALIDATORS if each != line["validator"]]
+        if "event" in line or rng.random() < 0.5:
+            continue
+        for validator in rng.sample(others, rng.choice([1, 2])):
+            again = line | {"validator": validator}
+            if "submission" in line:
+                latency = rng.randint(30_000, 300_000)
+                again |= {"submission": line["submission"] | {"latency_ms": latency}}
+                again |= {"events": rng.choice([[], ["missed_deadline"], ["probe_fail"]])}
+            more.append(again)
+    lines = [*epoch.lines, *more]
+    rng.shuffle(lines)
     return Epoch(epoch.newcomers, lines, epoch.cleared)
 
 
@@ -80,13 +110,17 @@ class Lives(RuleBasedStateMachine):
         name=st.sampled_from(NAMES),
         plain=st.booleans(),
         late=st.sampled_from((0.1, 0.4, 0.8)),
+        shared=st.booleans(),
         bare=st.booleans(),
     )
-    def begin(self, seed: int, name: str, plain: bool, late: float, bare: bool) -> None:
+    def begin(  # noqa: PLR0913, PLR0917  # each is drawn
+        self, seed: int, name: str, plain: bool, late: float, shared: bool, bare: bool
+    ) -> None:
         """Make a history up, and begin a state under one of the rule sets."""
         rng = random.Random(seed)
         made = history(seed, EPOCHS, plain=plain, records=5)
-        self.epochs = [with_late(each, rng, late) for each in varied(made)]
+        epochs = [recorded_again(each, rng) if shared else each for each in varied(made)]
+        self.epochs = [with_late(each, rng, late) for each in epochs]
         self.folder = TemporaryDirectory()
         self.path, self.places = Path(self.folder.name), 0
         self.calendar, self.pending = {0: name}, dict[int, str]()

@@ -12,8 +12,7 @@ import pytest
 from cli.command import Finished, message_of, run
 from oracle.tiers import BASELINES
 from state.chronicle import digest_of, snapshots_of
-from state.subnet import Record, event, record, written
-from state.test_workflow_state import task
+from state.subnet import Record, event, record, task, written
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError

@@ -12,8 +12,7 @@ from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
 from oracle.weights import Task, averaged, blended, round_mean, weights
 from state import subnet
-from state.subnet import Record, missed, record
-from state.test_workflow_state import task
+from state.subnet import Record, missed, record, task
 
 import tallystick
 from tallystick.json_values import json_value

@@ -13,8 +13,7 @@ from cli.command import run
 from examples import fast_rows
 from state.chronicle import digest_of
 from state.resealed import reseal
-from state.subnet import Record, event, missed, record
-from state.test_workflow_state import task
+from state.subnet import Record, event, missed, record, task
 from state.variants import put, variant
 
 from tallystick.errors import DamagedError, InputError, StateError, TallystickError

@@ -12,7 +12,7 @@ from oracle.decimals import count
 from state.steps import round_steps, window_steps, with_steps
 from state.subnet import begun, hotkeys, under
 from state.subnet import record as line_of
-from state.weighing import Made, round_scores, tasks_of, weighed, window_score
+from state.weighing import Made, round_scores, tasks_of, weighed
 
 import tallystick
 from tallystick.errors import StateError
@@ -32,10 +32,6 @@ NANO = 10**9
 @cache
 def rules(name: str = PUBLISHED) -> StateRules:
     return state_rules_of(tallystick.load(name))
-
-
-def rounding(mode: str, no_tasks: str = "0") -> StateRules:
-    return with_steps(rules(), *round_steps(mode == "twice", no_tasks))
 
 
 def record(number: int, skill_type: str, emission: Fraction | None, **more: bool) -> StateEvent:
@@ -58,17 +54,6 @@ def test_the_shipped_steps_are_those_of_the_tests(name: str, steps: object) -> N
     assert shipped.steps == steps
 
 
-@pytest.mark.parametrize("mode", ["twice", "once"])
-def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
-    here = rounding(mode, "0.25")
-    missed = record(1, PYTHON, None, missed=True)
-    assert round_scores([missed], here, lambda *_: NANO) == {"hk": NANO // 4}
-    assert round_scores([], here, lambda *_: NANO) == {}
-    worthless = record(2, PYTHON, Fraction(1, 2))
-    found = round_scores([worthless], here, lambda *_: 0)
-    assert found == {"hk": NANO // 4 if mode == "twice" else 0}
-
-
 def test_a_type_without_an_emission_does_not_count() -> None:
     here = rules()
     declarative = attrs.evolve(here.rule_set.skill_types["declarative"], base_weight=None)
@@ -86,18 +71,6 @@ def test_a_record_without_an_emission_is_told() -> None:
     events = [record(1, PYTHON, None)]
     with pytest.raises(StateError, match="found a record of hk in the round 4 without an emission"):
         round_scores(events, rules(), lambda *_: NANO)
-
-
-TIES = [((0, 1), 0), ((1, 2), 2), ((2, 3), 2), ((0, 0, 1), 0), ((0, 0, 2), 1), ((0, 1, 1), 1)]
-
-
-@pytest.mark.parametrize(("nanos", "wanted"), TIES)
-def test_a_tie_goes_to_the_even_nano(nanos: tuple[int, ...], wanted: int) -> None:
-    events = [record(place, PYTHON, Fraction(nano, NANO)) for place, nano in enumerate(nanos)]
-    for mode in ("twice", "once"):
-        assert round_scores(events, rounding(mode), lambda *_: NANO) == {"hk": wanted}
-    window = with_steps(rules(WORKFLOW), *window_steps())
-    assert window_score(window, [[nano] for nano in nanos]) == wanted
 
 
 def test_a_task_that_nobody_scored_does_not_count() -> None:

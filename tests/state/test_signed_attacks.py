@@ -113,16 +113,6 @@ def test_another_kind_of_statement_is_refused(ledger: Ledger) -> None:
     assert adopting(ledger, listed) == "other-predicate"
 
 
-# ------------------------------------------------------------------------------ who has signed
-
-
-def twice(signed: bytes) -> bytes:
-    """The same signature once more, under another key's hint."""
-    said = json.loads(signed)
-    said["signatures"].append(said["signatures"][0] | {"keyid": BOB.keyid})
-    return json.dumps(said).encode()
-
-
 # ------------------------------------------------------------------------- rollback and replay
 
 

@@ -5,77 +5,18 @@ import random
 import subprocess
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.decimals import published, text
-from oracle.weights import filled
 from packaging.requirements import Requirement
 from sdk_environment import NEWEST, OLDEST, extra, python, variables
-from state.steps import window_steps, with_steps
 
-import tallystick
-from tallystick.numbers.nano import to_text
-from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps.share import CapStep
 from tallystick_allocation.uint16 import to_uint16
-from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.weights import Weights, weighed_by
+from tallystick_state.weights import Weights
 
 NANO = 10**9
-
-
-@cache
-def rules(name: str = "workflow@1.0.0") -> StateRules:
-    return state_rules_of(tallystick.load(name))
-
-
-@cache
-def cap(share: str = "0.15") -> StateRules:
-    """The rules with another cap."""
-    return with_steps(rules(), *window_steps(share=share))
-
-
-def share(limit: StateRules) -> Fraction:
-    allocation = limit.rule_set.section(ALLOCATION)
-    assert allocation is not None
-    (step,) = (each for each in allocation.steps if isinstance(each, CapStep))
-    return Fraction(step.share)
-
-
-def named(shares: list[int]) -> dict[str, int]:
-    return {f"m{number}": share for number, share in enumerate(shares)}
-
-
-SHARES = st.lists(
-    st.one_of(st.integers(0, 3), st.integers(0, 100), st.integers(0, NANO)), max_size=16
-).map(named)
-SOME = SHARES.filter(lambda shares: any(shares.values()))
-CAPS = st.sampled_from(["0.15", "0.15", "0.3", "0.05", "1"]).map(cap)
-
-
-def capped(scores: Mapping[str, int], limit: StateRules) -> dict[str, int]:
-    """The weights of all, in nano; 0 of who has none."""
-    return dict.fromkeys(scores, 0) | dict(weighed_by(limit, scores).weights)
-
-
-def exactly(scores: Mapping[str, int]) -> dict[str, Fraction]:
-    return {name: Fraction(each) for name, each in scores.items()}
-
-
-# -------------------------------------------------------------------------------------- the cap
-
-
-@given(SOME, CAPS)
-def test_the_cap_is_filled_as_it_reads_and_rounded_once(
-    shares: dict[str, int], limit: StateRules
-) -> None:
-    wanted = filled(exactly(shares), share(limit))
-    found = {name: to_text(nano) for name, nano in capped(shares, limit).items()}
-    assert found == {name: text(published(each)) for name, each in wanted.items()}
 
 
 # --------------------------------------------------------------------------------------- uint16

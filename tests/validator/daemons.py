@@ -13,8 +13,7 @@ from typing import Any
 
 import httpx
 from service.command import Ended, Output, until_asked
-from state.subnet import Record, record
-from state.test_workflow_state import task
+from state.subnet import Record, record, task
 from validator.states import begun
 
 from tallystick.rules.toml_source import parse_source
