@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -159,31 +156,6 @@ def bytes_of(outcome: NetworkRun) -> str:
         value = getattr(outcome, field.name)
         digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
     return digest.hexdigest()
-
-
-PROGRAM = """
-import sys
-sys.path[:0] = [{tests!r}, {own!r}]
-import os
-os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
-from networks import network, pool_of, shipped
-from test_run import bytes_of
-from tallystick_simulation.run import run
-rules, pool = shipped("skills@1.2.0"), pool_of("skills@1.2.0")
-print(bytes_of(run(network(rules, pool, "collude", epochs=2), pool)))
-"""
-
-
-@pytest.mark.nightly
-def test_another_process_gives_the_same_bytes() -> None:
-    own = Path(__file__).parent
-    program = PROGRAM.format(tests=str(own.parent), own=str(own))
-    rules, pool = shipped("skills@1.2.0"), pool_of("skills@1.2.0")
-    command = [sys.executable, "-c", program]
-    other = subprocess.run(command, capture_output=True, text=True, check=True)  # our own
-    here = bytes_of(run(network(rules, pool, "collude", epochs=2), pool))
-    assert other.stdout.strip() == here
-    assert bytes_of(run(network(rules, pool, "rush", epochs=2), pool)) != here
 
 
 def test_other_seeds_give_other_tasks_but_other_strategies_do_not(
