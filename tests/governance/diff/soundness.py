@@ -12,6 +12,7 @@ from pathlib import Path
 
 import attrs
 import numpy as np
+from governance.backtest.histories import grouped
 from governance.revision import Value, shipped, with_values
 
 import tallystick
@@ -316,7 +317,7 @@ def results(rules: Scorer, history: Path, seed: int) -> dict[Result, object]:
     found: dict[Result, object] = {}
     sections = rules.rule_set.sections
     if "consensus" in sections:
-        groups = [*tallystick.consensus(made_up_groups(seed), rules)]
+        groups = [*tallystick.consensus(grouped(seed)[1], rules)]
         agreed = [group for group in groups if isinstance(group, GroupConsensus)]
         members = [member for group in agreed for member in group.members]
         found["consensus"] = [(m.components, m.consensus) for m in members]
@@ -363,43 +364,3 @@ def selected(rules: Scorer, seed: int) -> Iterator[object]:
             yield select_group(
                 state, name, own, round=round_number, seed="s", auditor_streaks=streaks
             )
-
-
-def made_up_groups(seed: int) -> Iterator[JSON]:
-    choices = random.Random(seed)
-    for number in range(60):
-        members = [
-            {
-                "uid": uid,
-                "hotkey": f"hk-{uid}",
-                "role": "primary" if uid < 3 else "auditor",
-                "submission": _submission(choices),
-            }
-            for uid in range(choices.randint(2, 6))
-        ]
-        about = {"skill_type": choices.choice(types_of("skills")), "task_id": f"t-{number}"}
-        yield about | {"round": number, "epoch": 0, "validator": "val-1", "members": members}
-
-
-def _submission(choices: random.Random) -> JSON:
-    def some(values: Sequence[JSON | str], most: int) -> list[JSON | str]:
-        return choices.choices(values, k=choices.randint(0, most))
-
-    findings = [
-        {"category": category, "severity": "low", "file": file, "line": number}
-        for category in "ab"
-        for file in ("a.py", None)
-        for number in (1, 9, 13, 40)
-    ]
-    kinds = ("net_domain", "fs_read", "tool", "shell")
-    policy = [
-        {"resource": "tool", "action": a, "pattern": p} for a in ("call", "deny") for p in "xy"
-    ]
-    return {
-        "verdict": choices.choice(("ALLOW", "REVIEW", "BLOCK")),
-        "risk_score": choices.choice((0.0, 0.25, 0.4, 0.9)),
-        "findings": some(findings, 5),
-        "capabilities": some([{"kind": k, "value": v} for k in kinds for v in "xy"], 4),
-        "dependencies": some(["CVE-1", "CVE-2"], 2),
-        "recommended_policy": some(policy, 3),
-    }

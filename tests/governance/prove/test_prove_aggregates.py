@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -56,66 +57,29 @@ def schema_of(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("promise", "status"),
-    fast_rows(
-        [
-            (never_below("mine/p", "…", "style", Decimal("0.5"), where=MOST <= 5), "proved"),
-            (
-                never_below("mine/p", "…", "style", Decimal("0.6"), where=MOST <= 5),
-                "counterexample",
-            ),
-            (never_below("mine/p", "…", "style", Decimal("0.5"), where=SUM <= 5), "proved"),
-            (never_below("mine/p", "…", "style", 1, where=HOW_MANY == 0), "proved"),
-            (never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST >= 4), "proved"),
-            (
-                never_above("mine/p", "…", "style", Decimal("0.5"), where=LEAST >= 4),
-                "counterexample",
-            ),
-            (
-                never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST_OR_TEN >= 4),
-                "counterexample",
-            ),
-            (
-                never_above(
-                    "mine/p",
-                    "…",
-                    "style",
-                    Decimal("0.6"),
-                    where=(LEAST_OR_TEN >= 4) & (HOW_MANY > 0),
-                ),
-                "proved",
-            ),
-            (never_below("mine/p", "…", "style", 0, where=(SUM == 7) & (LEAST == 2)), "proved"),
-            (
-                never_below(
-                    "mine/p", "…", "style", Decimal("0.6"), where=(SUM == 7) & (LEAST == 2)
-                ),
-                "counterexample",
-            ),
-            (
-                never_above(
-                    "mine/p", "…", "style", Decimal("0.7"), where=(SUM >= 9) & (HOW_MANY == 3)
-                ),
-                "proved",
-            ),
-            (
-                never_above(
-                    "mine/p", "…", "style", Decimal("0.6"), where=(SUM >= 9) & (HOW_MANY == 3)
-                ),
-                "counterexample",
-            ),
-        ],
-        0,
-        1,
-        9,
-    ),
-)
+PROMISES: list[tuple[Callable[..., Property], str, Node, str]] = [
+    (never_below, "0.5", MOST <= 5, "proved"),
+    (never_below, "0.6", MOST <= 5, "counterexample"),
+    (never_below, "0.5", SUM <= 5, "proved"),
+    (never_below, "1", HOW_MANY == 0, "proved"),
+    (never_above, "0.6", LEAST >= 4, "proved"),
+    (never_above, "0.5", LEAST >= 4, "counterexample"),
+    (never_above, "0.6", LEAST_OR_TEN >= 4, "counterexample"),
+    (never_above, "0.6", (LEAST_OR_TEN >= 4) & (HOW_MANY > 0), "proved"),
+    (never_below, "0", (SUM == 7) & (LEAST == 2), "proved"),
+    (never_below, "0.6", (SUM == 7) & (LEAST == 2), "counterexample"),
+    (never_above, "0.7", (SUM >= 9) & (HOW_MANY == 3), "proved"),
+    (never_above, "0.6", (SUM >= 9) & (HOW_MANY == 3), "counterexample"),
+]
+
+
+@pytest.mark.parametrize(("promise", "limit", "where", "status"), fast_rows(PROMISES, 0, 1, 9))
 def test_what_is_promised_of_the_largest_is_proved_or_refuted(
-    tmp_path: Path, promise: Property, status: str
+    tmp_path: Path, promise: Callable[..., Property], limit: str, where: Node, status: str
 ) -> None:
+    own = promise("mine/p", "…", "style", Decimal(limit), where=where)
     further = {"style": "mine/harsh", "further": (harsh,)}
-    scorer = sample(tmp_path, schema=schema_of(tmp_path), properties=(promise,), **further)
+    scorer = sample(tmp_path, schema=schema_of(tmp_path), properties=(own,), **further)
     (answer,) = prove(scorer, only="mine/p")
     assert answer.status == status
     if answer.record is not None:
