@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from cli.command import run
 from examples import fast_rows
-from state.subnet import TYPES, missed, record, written
+from governance.backtest.histories import made, written
 
 import tallystick
 from tallystick.io.text import short
@@ -47,32 +47,14 @@ def proposals(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return (*RULES, *(str(folder / f"{name}.toml") for name in changes))
 
 
-def history(chance: random.Random) -> list[Row]:
+def history(seed: int, chance: random.Random) -> list[Row]:
     """Records of a few epochs, some missed or late, and some of them twice."""
-    types, hotkeys = chance.sample(TYPES, chance.randint(1, 2)), NAMES[: chance.randint(2, 5)]
-    made = []
-    for epoch in sorted(chance.sample(range(6), chance.randint(1, 3))):
-        for task in range(chance.randint(6, 14)):
-            about: Row = {
-                "hotkey": chance.choice(hotkeys),
-                "skill_type": chance.choice(types),
-                "validator": chance.choice(["val-1", "val-2"]),
-                "round": 2 * epoch + chance.randrange(2),
-                "epoch": epoch,
-            }
-            if chance.random() < 0.1:
-                made.append(missed(f"t{epoch}-{task}", **about))
-                continue
-            made.append(
-                record(
-                    f"t{epoch}-{task}",
-                    **about,
-                    role=chance.choice(["primary", "auditor"]),
-                    latency_ms=chance.randint(20_000, 400_000),
-                    consensus=chance.choice([None, 0.5, 0.9, 1.0]),
-                )
-            )
-    return made + chance.sample(made, chance.choice([0, 0, 2]))
+    hotkeys = chance.sample(NAMES, chance.randint(2, 5))
+    rows = sorted(chance.sample(made(seed), 30), key=lambda row: row["round"])
+    for row in rows:
+        uid = row["miner"]["uid"] % len(hotkeys)
+        row["miner"] = {"uid": uid, "hotkey": hotkeys[uid]}
+    return rows + chance.sample(rows, chance.choice([0, 0, 2]))
 
 
 def thresholds(folder: Path, candidate: str) -> dict[int, dict[str, dict[str, Decimal]]]:
@@ -160,7 +142,7 @@ class Truth:
 def check(seed: int, proposals: tuple[str, ...], folder: Path) -> bool:
     """Compare what one history is told to give; whether anybody has anything."""
     chance = random.Random(seed)
-    rows, with_state = history(chance), bool(seed % 2)
+    rows, with_state = history(seed, chance), bool(seed % 2)
     references = chance.sample(proposals, 2)
     path = written(folder / "history.jsonl", rows)
     words = [path, "--rules", references[0], "--rules", references[1], "--bootstrap", "39"]

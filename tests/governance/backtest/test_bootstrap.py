@@ -16,12 +16,10 @@ from governance.backtest.histories import few_epochs
 from tallystick.errors import InputError, TallystickError
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.plugins.registry import installed
-from tallystick.scoring.executors.executor import Executor, InProcess
-from tallystick.scoring.executors.local import Local
+from tallystick.scoring.executors.executor import InProcess
 from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import RoundStretches, count, reader_of
 from tallystick_governance.backtest.outcome import FlipRows, Outcome
-from tallystick_governance.backtest.report import Written
 from tallystick_governance.backtest.run import BacktestRun, backtest
 from tallystick_governance.backtest.statistics import (
     Bootstrap,
@@ -231,46 +229,6 @@ def test_the_stretches_sum_to_the_whole_history(
         expected_flips = sum(each.flips.records for each in candidate.types.values())
         assert flips[place].sum() == expected_flips
         assert bool(expected_flips) is bool(place)
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize(
-    ("with_state", "workers"),
-    [(False, 1), *(pytest.param(each, 2, marks=pytest.mark.nightly) for each in (False, True))],
-)
-def test_a_back_test_tells_the_intervals_of_its_candidates(
-    history: Path,
-    candidates: tuple[Candidate, ...],
-    tmp_path: Path,
-    *,
-    with_state: bool,
-    workers: int,
-) -> None:
-    def run(name: str, **options: Executor) -> Written:
-        return backtest(
-            history,
-            candidates,
-            tmp_path / name,
-            with_state=with_state,
-            bootstrap=BOOTSTRAP,
-            **options,
-        )[1]
-
-    found = run("one").shown.full
-    assert len(found) == len(candidates) - 1
-    for each in found:
-        known = each.uncertainty
-        assert known is not None
-        assert known.bootstrap == BOOTSTRAP
-        assert known.moved.low <= known.moved.high
-        assert known.flips.low <= each.flips.records <= known.flips.high
-        assert list(known.shares) == [miner.hotkey for miner in each.overall.miners]
-    executor = InProcess() if workers == 1 else Local(workers)
-    again = run("two", executor=executor).shown.full
-    assert [each.uncertainty for each in again] == [each.uncertainty for each in found]
-    for path in (tmp_path / "one").iterdir():
-        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
 
 
 def test_a_history_that_changes_between_the_passes_is_told(

@@ -12,8 +12,7 @@ from examples import fast_rows
 from generators import SKILL_TYPES, lines
 from governance.backtest.histories import few_epochs
 
-from tallystick.formula.evaluate import evaluate
-from tallystick.numbers.nano import from_decimal, publish
+from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.run import extract_file
@@ -241,30 +240,6 @@ def test_the_form_of_the_history_does_not_matter(
         assert again.candidates == outcome.candidates
         assert flips_again == flips
         assert again.history.records == outcome.history.records
-
-
-@pytest.mark.parametrize("name", ["skills@1.0.0", "workflow@1.0.0"])
-def test_swept_scores_are_those_of_the_exact_reader(name: str) -> None:
-    """The reference: fractions, tree by tree, of a candidate that no file holds."""
-    sweep = {
-        "skills@1.0.0": "axes.policy.beta=0.3:0.7:0.4",
-        "workflow@1.0.0": "axes.cost.gate=0:1:1",
-    }
-    swept = candidates_of([name], [parse_sweep(sweep[name])], installed())[1]
-    checked = 0
-    for line in records()[:240]:
-        found = next(scorer_of(swept).score_many([line]))
-        if isinstance(found, Reject) or found.quality is None:
-            continue
-        bound = swept.rules.types[found.skill_type]
-        record = scorer_of(swept).decoder.decode(line.rstrip(b"\n"), 1)
-        facts = bound.facts_of(record)
-        axes: dict[str, int] = {}
-        for axis in bound.axes:
-            axes[axis.name] = publish(evaluate(axis.tree, facts, axes, None))
-            assert axes[axis.name] == from_decimal(found.axes[axis.name])
-        checked += 1
-    assert checked > 20
 
 
 def test_the_uid_is_that_of_the_last_record(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from cli.command import run as command
 from examples import fast_rows
 from governance.backtest.made_up import adopted, compared, effect, network, outcome
 from governance.backtest.test_report import page_of
-from governance.revision import shipped
 from oracle.yuma import epoch
 from third_party.real_projects import rules as of_a_stranger
 
@@ -155,29 +154,6 @@ def test_what_burns_is_a_part_of_the_incentive() -> None:
     assert [round(x / NANO, 3) for x in last.incentive] == [0.25, 0.25, 0.125, 0.375]
     assert effect.moved(last) == pytest.approx(0.5 * NANO, rel=1e-4)
     assert effect.unweighed == ("", "")
-
-
-def test_weights_have_what_a_rule_set_burns(tmp_path: Path) -> None:
-    """The steps of skills@1.2.0, and half of all to a slot."""
-    steps = (
-        '{ name = "none", do = "filter", of = "part", above = 1 },',
-        (
-            '{ name = "weight", do = "mix", of = { part = 0.5, none = 0.5 }, empty = "burn", '
-            "burn = 7, publish = true },"
-        ),
-    )
-    text = shipped("skills@1.2.0")
-    lines = [line for line in text.splitlines() if 'name = "weight", do =' not in line]
-    place = next(n for n, line in enumerate(lines) if 'name = "part", do =' in line)
-    lines[place + 1 : place + 1] = steps
-    path = tmp_path / "burn.toml"
-    path.write_text("\n".join(lines))
-    rules = tallystick.load(path)
-    found = weighed_under(
-        rules, [MinerTotals("5A", 0), MinerTotals("5B", 1), MinerTotals("5C", 2)], (2, 1, 1)
-    )
-    parts = {"5A": 250, "5B": 125, "5C": 125, "uid:7": 500}
-    assert found.weights == {key: part * NANO // 1000 for key, part in parts.items()}
 
 
 @pytest.mark.nightly

@@ -191,25 +191,6 @@ def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:
     assert [each.epoch for each in told if each.candidate == 0] == [*EPOCHS, last, last + 1]
 
 
-@pytest.mark.nightly
-def test_a_late_submission_moves_no_threshold_of_a_replay(tmp_path: Path) -> None:
-    rng, late = random.Random(9), made(9)
-    for each in late:
-        if "submission" in each and rng.random() < 0.3:
-            each["events"] = ["missed_deadline"]
-    bare = [
-        {name: value for name, value in each.items() if name not in ("submission", "checks")}
-        if "missed_deadline" in each["events"]
-        else each
-        for each in late
-    ]
-    names = ["skills@1.0.0", "skills@1.2.0"]
-    _, told = replayed(written(tmp_path / "late.jsonl", late), names, [])
-    _, without = replayed(written(tmp_path / "bare.jsonl", bare), names, [])
-    assert [each.thresholds for each in told] == [each.thresholds for each in without]
-    assert len({repr(each.thresholds) for each in told}) > 2
-
-
 def test_a_rule_set_without_epochs_cannot_be_replayed(tmp_path: Path) -> None:
     from generators import lines  # of this test alone
 
