@@ -9,7 +9,7 @@ import pytest
 from browser import Opened, browser
 from playwright.sync_api import Browser
 from service.conftest import OPERATOR
-from service.live import HOSTILE, OWN, TYPES, Live, live
+from service.live import OWN, TYPES, Live, live
 from trust.council import signer
 
 from tallystick_service.settings import Settings
@@ -179,20 +179,6 @@ def check_forms_without_a_script(browser: Browser, whole: Live) -> None:
     page.get_by_role("button", name="Compare").click()
     assert "→" in page.locator("h1").inner_text()
     context.close()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("hotkey", HOSTILE)
-def test_a_hostile_hotkey_does_nothing(browser: Browser, whole: Live, hotkey: str) -> None:
-    found = opened(browser, whole, f"/miners/{quote(hotkey, safe='')}", 375)
-    dialogs = list[str]()
-    found.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
-    check(found, whole)
-    found.page.goto(f"{whole.address}/miners?q={quote(hotkey[:-1], safe='')}")
-    assert found.too_wide() == 0
-    assert dialogs == []
-    assert found.complaints == []
-    found.page.close()
 
 
 @pytest.mark.nightly
