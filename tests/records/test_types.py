@@ -37,27 +37,6 @@ def decode(schema: dict, **fields: object) -> Record:
 @pytest.mark.parametrize(
     "field",
     [
-        UNIT,
-        {"type": "integer", "exclusiveMinimum": 0},
-        {"type": "string", "minLength": 1, "format": "date"},
-        {"enum": ["a", "b"]},
-        {"const": "a"},
-        {"type": ["boolean", "null"]},
-        {"type": ["string", "integer"], "maxLength": 3, "maximum": 5},
-        {"anyOf": [UNIT, {"type": "null"}]},
-        {"oneOf": [UNIT, {"type": "array", "items": UNIT}]},
-        {"$ref": "#/$defs/unit", "description": "a unit", "default": 0},
-        {"type": "object", "properties": {"y": UNIT}, "additionalProperties": False},
-        {"type": "object", "additionalProperties": UNIT, "propertyNames": {"maxLength": 3}},
-    ],
-)
-def test_of_what_a_type_can_say_it_decides(field: dict) -> None:
-    assert record_type("t", record_schema(field, **{"$defs": {"unit": UNIT}}))[1]
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
         True,
         {},
         {"type": "object"},

@@ -86,7 +86,8 @@ def test_thresholds_move_the_tier_and_leave_the_other_scorer_alone(scorers: Scor
     moved = scorer.with_thresholds({"executable_python": {"baseline": "0.9", "novel": "1"}})
     assert scorer.score(record).tier != moved.score(record).tier
     assert tier_of(moved, "executable_python", "0.89") == "below_reference"
-    assert moved.thresholds["executable_python"]["optimised"] == 1_035_000_000
+    own = {"baseline": 900_000_000, "optimised": 1_035_000_000, "novel": 1_000_000_000}
+    assert moved.thresholds["executable_python"] == own
     assert moved.thresholds["mcp_server"] == scorer.thresholds["mcp_server"]
 
 

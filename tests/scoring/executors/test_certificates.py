@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 from cli.command import SKILLS, message_of, run
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from scoring.executors.authority import make_certificates, of_client, pem_of
+from scoring.executors.tls import make_certificates, of_client
 
 from tallystick.errors import EngineError
 from tallystick.scoring.executors.certificates import Certificates
 from tallystick.scoring.executors.cluster import Cluster
+
+pytestmark = pytest.mark.process
 
 NOBODY = "tls://127.0.0.1:9"
 
@@ -52,8 +55,9 @@ def test_a_pipe_is_not_waited_for(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(folder: Path, tmp_path: Path) -> None:
-    key = tmp_path / "locked.key"
-    key.write_bytes(pem_of(ec.generate_private_key(ec.SECP256R1()), b"secret"))
+    key, locked = tmp_path / "locked.key", serialization.BestAvailableEncryption(b"secret")
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, locked)
+    key.write_bytes(ec.generate_private_key(ec.SECP256R1()).private_bytes(*form))
     message = refusal(of_client(folder, key=key))
     assert message.startswith(f"{key}: found a key with a passphrase, expected one without")
 

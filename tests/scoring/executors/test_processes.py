@@ -14,9 +14,9 @@ from pathlib import Path
 
 import attrs
 import pytest
-from scoring.executors.authority import make_certificates, of_client, tls_of
 from scoring.executors.dask_cluster import DaskCluster
 from scoring.executors.jobs import JOBS, Inputs, files_of
+from scoring.executors.tls import make_certificates, of_client, tls_of
 
 import tallystick
 from tallystick.errors import EngineError, InputError

@@ -6,8 +6,11 @@ from pathlib import Path
 
 from needs import tool
 
+from tallystick.scoring.executors.certificates import Certificates
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "cluster.md"
+ROLES = ("scheduler", "worker", "client")
 _BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,3 +28,26 @@ def make_certificates(folder: Path) -> Path:
     command = ["bash", "-e", "-c", blocks()[0]]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder
+
+
+def of_client(folder: Path, **others: Path) -> Certificates:
+    """The client's own of a folder, with some files from elsewhere."""
+    files = {
+        "authority": folder / "ca.pem",
+        "certificate": folder / "client.pem",
+        "key": folder / "client.key",
+    }
+    return Certificates(**files | others)
+
+
+def tls_of(folder: Path) -> dict[str, dict[str, str]]:
+    """Dask's settings of TLS for each role."""
+    authority = {"tls_ca_file": str(folder / "ca.pem")}
+    return {
+        role: {
+            **authority,
+            f"tls_{role}_cert": str(folder / f"{role}.pem"),
+            f"tls_{role}_key": str(folder / f"{role}.key"),
+        }
+        for role in ROLES
+    }
