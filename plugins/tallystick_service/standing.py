@@ -19,7 +19,7 @@ from tallystick_state.queries import ALL_LINES, NO_LINE, NO_RECORD, StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.weights import NO_SLOT, LineWeights, Weights
+from tallystick_state.weights import NO_SLOT, LineWeights
 
 
 @attrs.frozen
@@ -212,88 +212,57 @@ def _reputation_chart(
     return chart("Reputation by epoch", description, [Series("reputation", history)], marks)
 
 
-def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
-    """Return what a miner is paid, as weights are now: of pools by all lines, and by each line."""
-    uid = queries.state.miners[hotkey].uid
-    columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
-    shared = queries.shared_weights(columns)
-    found = [] if shared is None else [shared_pay(shared, hotkey, uid)]
-    for weighed in columns.values():
-        chosen = queries.chosen(weighed)
-        reason = chosen.reason_of(hotkey, uid)
-        # where lines share all weight, the chain gets that of no line alone
-        uint16 = None if uid is None or shared is not None else chosen.uint16.get(uid)
-        found.append(pay_of(weighed, hotkey, uint16, reason))
-    return found
-
-
-def shared_pay(shared: Weights, hotkey: str, uid: int | None) -> Pay:
-    """Return the weight of a miner by all lines together, as the pools share it."""
-    weights = dict(zip(shared.uids, map(from_decimal, shared.weights), strict=True))
-    weight = None if uid is None else weights.get(uid)
-    above = sorted(weights.values(), reverse=True)
-    reason = "" if weight else shared.reason_of(hotkey, uid) or NO_LINE
-    place = above.index(weight) + 1 if weight else None
-    uint16 = None if uid is None else shared.uint16.get(uid)
-    return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, ())
-
-
-def closed_pays(
+def pays(
     weighed: Iterable[LineWeights],
-    number: int,
-    hotkey: str,
     weights: EpochWeights,
-    sees_rounds: bool,
+    hotkey: str,
+    epoch: int | None = None,
+    *,
+    sees_rounds: bool = True,
 ) -> Iterator[Pay]:
-    """Yield what a miner was paid as an epoch closed: of pools by all lines, and by each line.
+    """Yield what a miner is paid: of pools by all lines, and by each line.
 
     Args:
-        weighed: the weights of each line as the epoch closed.
-        number: of the epoch.
+        weighed: the weights of each line.
+        weights: the same as the chain takes them.
         hotkey: of the miner.
-        weights: those of the epoch as the chain takes them.
+        epoch: as whose closing it is; None of the weights of now.
         sees_rounds: as of `LineWeights.explained`.
     """
     uid, shared = weights.slots.get(hotkey), weights.shared
     if shared is not None:
-        yield attrs.evolve(shared_pay(shared, hotkey, uid), epoch=number)
+        by_uid = dict(zip(shared.uids, map(from_decimal, shared.weights), strict=True))
+        weight = None if uid is None else by_uid.get(uid)
+        reason = "" if weight else shared.reason_of(hotkey, uid) or NO_LINE
+        uint16 = None if uid is None else shared.uint16.get(uid)
+        place = _place(weight, by_uid.values())
+        yield Pay(ALL_LINES, "", weight, *place, uint16, reason, (), epoch)
     for own in weighed:
+        chosen, weight = weights.lines[own.rules.line], own.weights.get(hotkey)
         # where lines share all weight, the chain gets that of no line alone
-        by_slot = weights.lines[own.rules.line].uint16
-        uint16 = None if uid is None or shared is not None else by_slot.get(uid)
-        pay = pay_of(own, hotkey, uint16, NO_SLOT if uid is None else "", sees_rounds)
-        yield attrs.evolve(pay, epoch=number)
+        uint16 = None if uid is None or shared is not None else chosen.uint16.get(uid)
+        # the weights of a closed epoch have no reasons of single miners
+        reason = chosen.reason_of(hotkey, uid) if epoch is None else NO_SLOT if uid is None else ""
+        without = "" if own.allocation is None else own.allocation.without.get(hotkey, "")
+        reason = "" if weight else reason or own.refused or without or NO_RECORD
+        steps = tuple(_steps(own, hotkey, sees_rounds))
+        place = _place(weight, own.weights.values())
+        about = own.rules.line, own.rules.rule_set.reference
+        yield Pay(*about, weight, *place, uint16, reason, steps, epoch)
 
 
-def pay_of(
-    weighed: LineWeights,
-    hotkey: str,
-    uint16: int | None = None,
-    reason: str = "",
-    sees_rounds: bool = True,
-) -> Pay:
-    """Return the weight of a miner in a line, with every step that it comes of.
+def _place(weight: int | None, weights: Iterable[int]) -> tuple[int | None, int]:
+    """Return the rank of a weight, from 1, and how many are above 0."""
+    above = sorted((value for value in weights if value), reverse=True)
+    return above.index(weight) + 1 if weight else None, len(above)
 
-    Args:
-        weighed: the weights of the line.
-        hotkey: of the miner.
-        uint16: the weight as the chain takes it.
-        reason: why there is no weight, where it is known.
-        sees_rounds: as of `LineWeights.explained`.
-    """
-    allocation = weighed.allocation
+
+def _steps(
+    weighed: LineWeights, hotkey: str, sees_rounds: bool
+) -> Iterator[tuple[ExplainedStep, str]]:
+    """Yield the steps to a weight, each with what it does."""
     explanation = weighed.explained(hotkey, sees_rounds=sees_rounds)
-    steps: tuple[tuple[ExplainedStep, str], ...] = ()
-    without = ""
-    if allocation is not None:
-        rules = {step.name: step.rules for step in allocation.bound.steps}
-        explained_steps = () if explanation is None else explanation.steps
-        steps = tuple((step, rules[step.name].sentence) for step in explained_steps)
-        without = allocation.without.get(hotkey, "")
-    weight = weighed.weights.get(hotkey)
-    above = sorted((value for value in weighed.weights.values() if value), reverse=True)
-    why = "" if weight else reason or weighed.refused or without or NO_RECORD
-    place = above.index(weight) + 1 if weight else None
-    own = weighed.rules
-    reference = own.rule_set.reference
-    return Pay(own.line, reference, weight, place, len(above), uint16, why, steps)
+    if weighed.allocation is None or explanation is None:
+        return
+    rules = {step.name: step.rules for step in weighed.allocation.bound.steps}
+    yield from ((step, rules[step.name].sentence) for step in explanation.steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -26,13 +26,13 @@ from tallystick_service.shown import (
 from tallystick_service.standing import (
     Pay,
     TypeStanding,
-    closed_pays,
     pays,
     public_standing,
     type_standing,
 )
 from tallystick_service.tables import csv_answer
 from tallystick_service.weights import (
+    EpochWeights,
     newest_epoch,
     seen_miners,
     weighed_of,
@@ -99,10 +99,7 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
         raise unknown_miner(hotkey)
     entry, weights = queries.state.miners[hotkey], _weights(question, hotkey)
     done = queries.transaction.recorded_types(hotkey, sorted(queries.in_force.skill_types))
-    if condition("pay", viewer, hotkey) == "always":
-        of_lines = tuple(pays(queries, hotkey))
-    else:
-        of_lines = _newest_pays(question, hotkey)
+    of_lines = tuple(_pays(question, hotkey))
     if condition("miner", viewer, hotkey) == "leaderboards":
         public = public_boards(question)
         places = ((name, place) for name in done for place in public.get(name, ()))
@@ -123,14 +120,18 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     return MinerPage(hotkey, entry.uid, types, dispatched, of_lines, weights, is_public=False)
 
 
-def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
-    """Return what a miner was paid as the newest epoch closed whose embargo is over."""
-    number = newest_epoch(question)
-    if number is None or not sees_closed(question, "pay", hotkey):
-        return ()
-    weighed, weights = weighed_of(question, number), weights_of(question, number)
-    sees_rounds = sees_closed(question, "rounds", hotkey)
-    return tuple(closed_pays(weighed, number, hotkey, weights, sees_rounds))
+def _pays(question: Question, hotkey: str) -> Iterator[Pay]:
+    """Yield what a miner is paid now; for others as the newest epoch closed that they see."""
+    queries, number = question.queries, newest_epoch(question)
+    if condition("pay", question.viewer, hotkey) == "always":
+        columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
+        lines = {line: queries.chosen(own) for line, own in columns.items()}
+        weights = EpochWeights(lines, queries.shared_weights(columns), queries.state.slots, {})
+        yield from pays(columns.values(), weights, hotkey)
+    elif number is not None and sees_closed(question, "pay", hotkey):
+        weighed, weights = weighed_of(question, number), weights_of(question, number)
+        sees_rounds = sees_closed(question, "rounds", hotkey)
+        yield from pays(weighed, weights, hotkey, number, sees_rounds=sees_rounds)
 
 
 def _weights(question: Question, hotkey: str) -> tuple[WeightHistory, ...]:
