@@ -17,6 +17,9 @@ from tallystick.scoring.explanation import (
     Fact,
     TierStep,
 )
+from tallystick_state.answers import MinerInfo
+from tallystick_state.leaderboard import Standing
+from tallystick_state.step_roots import StepRoot
 
 Decimals = dict[str, str]
 """Decimals of nine places, by name."""
@@ -66,21 +69,12 @@ class StateAnswer(_Answer):
     rules_digest: str
 
 
-class Place(_Answer):
-    """A place on a leaderboard."""
-
-    rank: int
-    hotkey: str
-    uid: int | None
-    reputation: str
-
-
 class BoardAnswer(_Answer):
     """The leaderboard of a skill type; the reason is why it is empty."""
 
     skill_type: str
     epoch: int
-    board: list[Place]
+    board: list[Standing]
     reason: str = ""
 
 
@@ -109,22 +103,11 @@ class HistoryAnswer(_Answer):
     epochs: list[EpochReputations]
 
 
-class MinerRow(_Answer):
-    """A miner with its flags, and by validator where the rule set has a quorum."""
-
-    hotkey: str
-    uid: int | None
-    types: list[str]
-    reputation: Decimals
-    flags: int
-    flagged_by: dict[str, int] = {}
-
-
 class MinersAnswer(_Answer):
     """Every miner; the reason is why there is none."""
 
     epoch: int
-    miners: list[MinerRow]
+    miners: list[MinerInfo]
     reason: str = ""
 
 
@@ -194,13 +177,6 @@ class EpochsAnswer(_Answer):
     epochs: list[EpochRow]
 
 
-class StepRoot(_Answer):
-    """The root of the rows of a step, in hexadecimal digits, and how many there are."""
-
-    root: str
-    size: int
-
-
 class Leaf(_Answer):
     """The leaf of a closed epoch in the log of epochs, ``epoch-leaf-1``."""
 
@@ -211,6 +187,7 @@ class Leaf(_Answer):
     snapshot: str
     steps: dict[str, StepRoot | None]
     adopted: dict[str, str] = {}
+    carry: str = ""
     salt: str = ""
 
 
