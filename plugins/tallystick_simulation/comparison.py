@@ -26,6 +26,8 @@ from tallystick_state.model import State
 
 MINERS, EPOCHS = 24, 12
 """Size of a comparison, by default."""
+BURNT, NOBODY = "burnt", "nobody"
+"""Names of what goes to no participant, and of the weight of epochs in which nobody has one."""
 _TASKS = 8
 """Tasks of a type in the pool of a comparison."""
 _DETECTION = 30
@@ -53,8 +55,8 @@ class Comparison:
     Attributes:
         old: the run under the one.
         new: the run under the other.
-        moved: by epoch, the share of all weight that changes hands, in nano; what nobody has is
-            nobody's hand.
+        moved: by epoch, the share of all weight that changes hands, in nano; what is burnt is in
+            one hand, and nobody is another.
         not_exercised: the switches of either rule set that made no difference in its run.
     """
 
@@ -66,7 +68,7 @@ class Comparison:
     @property
     def moved_overall(self) -> int:
         """The share of the weight of all epochs together that changes hands, in nano."""
-        old, new = (_with_nobody(outcome).sum(axis=0) for outcome in (self.old, self.new))
+        old, new = (_hands(outcome).sum(axis=0) for outcome in (self.old, self.new))
         epochs = max(1, len(self.moved))
         return int(np.maximum(new - old, 0).sum()) // epochs
 
@@ -77,11 +79,11 @@ class Comparison:
 
     @property
     def pay(self) -> Mapping[str, tuple[int, int]]:
-        """The mean weight of each participant under both, in nano; nobody's is under ``""``."""
+        """The mean weight of each participant under both, in nano; of `BURNT` and `NOBODY` too."""
         epochs = max(1, len(self.moved))
-        old, new = (_with_nobody(o).sum(axis=0) // epochs for o in (self.old, self.new))
+        old, new = (_hands(o).sum(axis=0) // epochs for o in (self.old, self.new))
         pairs = zip(old.tolist(), new.tolist(), strict=True)
-        return dict(zip((*self.old.names, ""), pairs, strict=True))
+        return dict(zip((*self.old.names, BURNT, NOBODY), pairs, strict=True))
 
 
 def compare(  # noqa: PLR0913  # the sizes of the network
@@ -129,7 +131,7 @@ def compare(  # noqa: PLR0913  # the sizes of the network
         )
         for rules in (old, new)
     ]
-    before, after = map(_with_nobody, runs)
+    before, after = map(_hands, runs)
     return Comparison(
         old=runs[0],
         new=runs[1],
@@ -186,6 +188,6 @@ def _unusual(name: str, strategy: MinerStrategy, reputation: int, variant: int) 
     )
 
 
-def _with_nobody(outcome: NetworkRun) -> Column:
-    table: Column = np.column_stack((outcome.weights, outcome.nobody))
+def _hands(outcome: NetworkRun) -> Column:
+    table: Column = np.column_stack((outcome.weights, outcome.burnt, outcome.nobody))
     return table

@@ -98,8 +98,10 @@ class NetworkRun:
 
     Attributes:
         names: of the participants, in their order.
-        weights: in nano, of all hotkeys of a participant together.
-        nobody: the share of each epoch that nobody has, in nano.
+        weights: shares of all weight of the epoch, in nano, of all hotkeys of a participant
+            together.
+        burnt: the share of each epoch that goes to no participant, such as to the owner, in nano.
+        nobody: all of each epoch in which nobody has a weight, in nano; 0 of others.
         tasks: how many it was given.
         answers: how many it answered.
         work: in nano units of the work of an honest answer.
@@ -116,6 +118,7 @@ class NetworkRun:
 
     names: tuple[str, ...]
     weights: Table
+    burnt: Column
     nobody: Column
     tasks: Table
     answers: Table

@@ -21,7 +21,7 @@ import numpy as np
 
 from tallystick.errors import InputError
 from tallystick.formula.columns import Column
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.records.messages import shown
 from tallystick.records.schema import MISSED
 from tallystick.scoring.bound_rules import BoundRules
@@ -105,28 +105,37 @@ class _Loop:
         """Return the outcome of all epochs."""
         shape = self.network.epochs, len(self.people)
         tables = {name: np.zeros(shape, np.int64) for name in _TABLES}
-        nobody, refused = np.zeros(self.network.epochs, np.int64), dict[int, str]()
+        burnt, nobody = (np.zeros(self.network.epochs, np.int64) for _ in range(2))
+        refused = dict[int, str]()
         for index in range(self.network.epochs):
             self._register(index)
             row = {name: table[index] for name, table in tables.items()}
             row["tiers"][:] = row["reputations"][:] = -1
             weighed = self._closed([*self._epoch(index, row)]).weighed
-            owner = self.dispatcher.owner
-            for key, weight in weighed.weights.items():
-                if key in owner:
-                    row["weights"][owner[key]] += weight
-            nobody[index] = max(0, NANO - int(row["weights"].sum()))
+            row["weights"][:], burnt[index], nobody[index] = self._shares(weighed.weights)
             if weighed.refused:
                 refused[index] = weighed.refused
             self._reputations(row["reputations"])
         return NetworkRun(
             names=tuple(person.name for person in self.people),
+            burnt=burnt,
             nobody=nobody,
             refused=refused,
             not_exercised=self.switches.not_exercised,
             state=self.state,
             **tables,
         )
+
+    def _shares(self, weights: Mapping[str, int]) -> tuple[list[int], int, int]:
+        """Return the shares of an epoch: of each participant, of who is none, and of nobody."""
+        owner, amounts = self.dispatcher.owner, [0] * (len(self.people) + 1)
+        for key, weight in weights.items():
+            amounts[owner.get(key, -1)] += weight
+        whole = sum(amounts)
+        if not whole:
+            return amounts[:-1], 0, NANO
+        *own, others = (round_half_even(amount * NANO, whole) for amount in amounts)
+        return own, others, 0
 
     def _begin(self) -> State:
         """Return the state before the first epoch, in which no miner has a slot."""

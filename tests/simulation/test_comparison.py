@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from networks import NO_SHARES, changed, replaced, shipped
 
-from tallystick_simulation.comparison import compare
+from tallystick_simulation.comparison import BURNT, NOBODY, compare
 
 NANO = 10**9
 
@@ -31,7 +31,7 @@ def test_where_nobody_is_paid_all_weight_moves() -> None:
     old, new = shipped("workflow@1.2.0"), replaced("workflow@1.2.0", *NO_SHARES)
     comparison = compare(old, new, epochs=3)
     assert comparison.moved_overall >= NANO - 30
-    assert comparison.pay[""] == (comparison.old.nobody.sum() // 3, NANO)
+    assert comparison.pay[NOBODY] == (0, NANO)
     assert "step high binds" not in comparison.not_exercised
 
 
@@ -39,7 +39,7 @@ def test_what_moves_is_half_of_all_differences() -> None:
     old, new = shipped("workflow@1.1.0"), shipped("workflow@1.2.0")
     comparison = compare(old, new, epochs=4)
     old_table, new_table = (
-        np.column_stack((outcome.weights, outcome.nobody)).astype(object)
+        np.column_stack((outcome.weights, outcome.burnt, outcome.nobody)).astype(object)
         for outcome in (comparison.old, comparison.new)
     )
     differences = abs(old_table - new_table).sum(axis=1)
@@ -48,8 +48,7 @@ def test_what_moves_is_half_of_all_differences() -> None:
         for moved, difference in zip(comparison.moved.tolist(), differences, strict=True)
     )
     names = [*comparison.pay]
-    assert names[-1] == ""
-    assert names[:-1] == [*comparison.old.names]
+    assert names == [*comparison.old.names, BURNT, NOBODY]
 
 
 @pytest.mark.nightly

@@ -171,11 +171,14 @@ def test_other_seeds_give_other_tasks_but_other_strategies_do_not(
     assert len(closed) == 6
 
 
-def test_weights_and_what_nobody_has_are_all_weight() -> None:
-    rules, pool = shipped("skills@1.2.0"), pool_of("skills@1.2.0")
+@pytest.mark.parametrize(("reference", "burnt"), [("skills@1.2.0", 0), ("king@1.0.0", NANO // 2)])
+def test_weights_and_what_is_burnt_are_all_weight(reference: str, burnt: int) -> None:
+    rules, pool = shipped(reference), pool_of(reference)
     outcome = run(network(rules, pool, epochs=2), pool)
-    total = outcome.weights.sum(axis=1) + outcome.nobody
+    total = outcome.weights.sum(axis=1) + outcome.burnt
     assert (abs(total - NANO) <= len(outcome.names)).all()
+    assert outcome.burnt.tolist() == [burnt, burnt]
+    assert (outcome.nobody == 0).all()
     assert outcome.refused == {}
 
 

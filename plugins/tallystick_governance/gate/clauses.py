@@ -325,7 +325,7 @@ def _question(worse: ChangedAnswer) -> str:
     answer = worse.answer
     about = f", {answer.about}" if answer.about else ""
     text = f"{answer.property} of {answer.skill_type}, {answer.axis}{about}"
-    return f"{text}: {worse.before or 'not asked'} → {answer.status}"
+    return f"{text}: {worse.before or 'no answer'} → {answer.status}"
 
 
 def _version(_: Mapping[str, Any], evidence: Evidence) -> Finding:

@@ -37,7 +37,7 @@ class ChangedAnswer:
 
     Attributes:
         answer: under the new rules.
-        before: the status under the old rules; None where the question is new.
+        before: the status under the old rules; None where the question is new, or was late.
     """
 
     answer: Answer

@@ -27,14 +27,11 @@ from tallystick_governance.gate.measurement import (
 )
 from tallystick_governance.gate.policy import Measure
 from tallystick_governance.weight_effect import HistoryEffect, history_effect
-from tallystick_simulation.comparison import Comparison, compare
+from tallystick_simulation.comparison import NOBODY, Comparison, compare
 from tallystick_simulation.response import Response, Setting, responses, trials
 from tallystick_simulation.strategy import HONEST
 from tallystick_state.ledger import Ledger
 from tallystick_state.model import State
-
-_NOBODY = ""
-"""Name of the share that nobody has, in the pay of a comparison."""
 
 
 @attrs.frozen
@@ -238,7 +235,7 @@ def _figures(comparison: Comparison) -> WeightFigures:
     return WeightFigures(
         emission=_pair(*comparison.emission),
         moved=Fraction(comparison.moved_overall, NANO),
-        nobody=shares[_NOBODY],
+        nobody=shares[NOBODY],
         weights={n: pair for n, pair in shares.items() if n.partition("-")[0] == HONEST},
         not_exercised=comparison.not_exercised,
     )
