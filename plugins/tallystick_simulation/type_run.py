@@ -231,10 +231,33 @@ def types_of(rules: BoundRules, pool: Pool) -> Mapping[str, TypeRun]:
             bound,
             pool.of(name),
             RoundFacts.of(bound, pool.of(name)),
-            GroupConsensuses(pool.of(name), consensus, least),
+            _consensuses_of(pool.of(name), consensus, least),
         )
         for name, bound in sorted(rules.types.items())
     }
+
+
+@lru_cache(maxsize=16)
+def _known_consensuses(pool: TypePool) -> list[GroupConsensuses]:
+    """Return the list that takes the consensuses of the groups of a pool under all rules."""
+    del pool
+    return []
+
+
+def _consensuses_of(pool: TypePool, rules: BoundConsensus | None, least: int) -> GroupConsensuses:
+    """Return the consensuses of groups; rule sets that compute them alike share them."""
+    known = _known_consensuses(pool)
+    for consensuses in known:
+        if consensuses.least == least and _are_alike(consensuses.rules, rules):
+            return consensuses
+    known.append(GroupConsensuses(pool, rules, least))
+    return known[-1]
+
+
+def _are_alike(one: BoundConsensus | None, other: BoundConsensus | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.registry is other.registry and one.rules == other.rules
 
 
 def _alignment(primaries: Fraction | None, auditors: Fraction | None) -> Alignment:
