@@ -7,7 +7,7 @@ whole numbers; ``exact`` unknowns remember it. A published value is bound to its
 
 The solver knows no powers, geometric means, exp and log: each is an unknown of its own, of which
 some things are told that hold of the true value (`Function`). So a proof is one, and what the
-solver finds instead may be no record; who asks tries it with the engine.
+solver finds instead may be no record.
 
 Needs the extra ``prove``.
 """
@@ -197,17 +197,6 @@ def _unknown(name: str, domain: Domain, scale: int, *, exact: bool) -> Unknown:
     return Unknown(value, (value >= low, value <= high))
 
 
-def integer_of(model: z3.ModelRef, value: Term | Truth, scale: int) -> int | None:
-    """Return the integer of an unknown in a model, or None where the model has none."""
-    solved = model.eval(value, model_completion=True)
-    if z3.is_bool(value):
-        return int(z3.is_true(solved))
-    if not z3.is_rational_value(solved):
-        return None
-    scaled = Fraction(solved.numerator_as_long(), solved.denominator_as_long()) * scale
-    return scaled.numerator if scaled.denominator == 1 else None
-
-
 def rounded(exact: Term, published: Term, marks: Iterable[Fraction] = ()) -> list[Truth]:
     """Return the relation of an exact value and the published one: 2 · |n − 10⁹ · x| ≤ 1.
 
@@ -244,8 +233,6 @@ class Encoder:
         facts: Unknowns,
         published: Unknowns,
         name: str | None = None,
-        *,
-        least: Fraction | None = None,
     ) -> None:
         """Read over these unknowns.
 
@@ -254,10 +241,8 @@ class Encoder:
             published: by name.
             name: what no other encoder of a question is called. By it functions are named; without
                 it their names, and so what the solver does, depend on all that were read before.
-            least: to search and not to prove, the least number of a geometric mean that is not 0;
-                the arithmetic mean then stands for it.
         """
-        self._facts, self._published, self._name, self._least = facts, published, name, least
+        self._facts, self._published, self._name = facts, published, name
         self._reached: Truth = z3.BoolVal(True)
         self.divisions: list[Division] = []
         self.functions: list[Function] = []
@@ -287,14 +272,8 @@ class Encoder:
     def _geometric_mean(self, node: Node) -> Term:
         exponents = tuple(exponent for _, exponent in factors_of(node))
         arguments = tuple(map(self.value, node.args))
-        if self._least is None:
-            value = self._new(node.op, z3.Real, z3.FreshReal)
-            return self._told(Function(node.op, exponents, arguments, value))
-        zero = z3.Or([argument == 0 for argument in arguments])
-        enough = z3.And([argument >= number(self._least) for argument in arguments])
-        self.told.append(z3.Or(zero, enough))
-        terms = zip(map(number, exponents), arguments, strict=True)
-        return z3.If(zero, number(0), z3.Sum([share * argument for share, argument in terms]))
+        value = self._new(node.op, z3.Real, z3.FreshReal)
+        return self._told(Function(node.op, exponents, arguments, value))
 
     def _told(self, function: Function) -> Term:
         """Note what holds of a function, and return its unknown."""

@@ -106,8 +106,8 @@ class Answer:
         about: the fact, the list or the axis that it is about, where there are several.
         method: how it was proved or refuted: ``reads``, ``steps``, ``intervals``, ``solver``,
             ``lemma`` or ``scored``.
-        found_by: what proposed the record that refutes it: ``search`` or ``solver``; None of laws
-            of groups and weights.
+        found_by: ``search`` where a search proposed the record that refutes it; None of laws of
+            groups and weights.
         reason: why it is undecided.
         record: the record that refutes it; of weights the table of miners, and the round's file;
             of groups the group.

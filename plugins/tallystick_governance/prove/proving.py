@@ -1,9 +1,9 @@
 """Proving a rule set: every question of every skill type, each answered.
 
 A short concrete search comes first. What it does not refute goes to the solver as the records that
-would break the claim. That there is none is a proof for every valid record. Otherwise the solver's
-records are built and scored by the engine, and only what the engine confirms is a counterexample.
-Where the solver decides nothing, a longer search follows.
+would break the claim. That there is none is a proof for every valid record. Where the solver proves
+nothing, a longer search follows. What a search finds is built and scored by the engine, and only
+what the engine confirms is a counterexample.
 
 Limits here count the solver's own steps and the points of a search, never time: the answers are the
 same on a busy machine.
@@ -33,16 +33,11 @@ from tallystick_governance.prove.property import (
     Question,
     Status,
 )
-from tallystick_governance.prove.refutation import Refutation, confirm
+from tallystick_governance.prove.refutation import Refutation
 from tallystick_governance.prove.search import FIRST, LAST, counterexample
 from tallystick_governance.prove.solver import solver_of
 from tallystick_governance.prove.subject import Subject, subject_of
-from tallystick_governance.prove.symbolic_record import (
-    Encoding,
-    Mode,
-    SymbolicRecord,
-    encode,
-)
+from tallystick_governance.prove.symbolic_record import encode
 from tallystick_governance.prove.unchanged import NOTHING, Unchanged
 
 Progress = Callable[[int, int], None]
@@ -57,10 +52,6 @@ PATIENCE = 6
 """Requests whose steps one question has."""
 _CHEAP = 4
 """Factor on the steps of a request without products of unknowns."""
-_TRIES = 6
-"""Maximum number of models that are tried as records in each mode of a search."""
-_SHORT = 3
-"""Divisor of the steps of a request for a search among few numbers."""
 _MOST = (1 << 32) - 1
 """Largest limit that the solver takes, in steps."""
 _INTERRUPTED = "interrupted from keyboard"
@@ -140,7 +131,7 @@ def answers(
 def _searched(subject: Subject, question: Question, effort: Effort) -> Answer | None:
     """Return what a search refutes."""
     found = counterexample(subject, question, effort)
-    return None if found is None else _refuted(subject, question, found, "search")
+    return None if found is None else _refuted(subject, question, found)
 
 
 def outline(
@@ -225,86 +216,63 @@ def answer(subject: Subject, question: Question, budget: int, left: int, proved:
         left: those that are left.
         proved: what was proved before; this proof is added.
     """
-    search = _Search(subject, question, max(1, budget // REQUEST), left, proved)
-    reply = search.answer()
-    return attrs.evolve(reply, work=search.work)
+    proof = _Proof(subject, question, max(1, budget // REQUEST), left, proved)
+    method = proof.method()
+    if method is not None:
+        reply = attrs.evolve(_said(subject, question, "proved"), method=method)
+    else:
+        found = None if question.obstacle else _searched(subject, question, LAST)
+        undecided = _said(subject, question, "undecided")
+        reply = found or attrs.evolve(undecided, reason=question.obstacle or proof.reason)
+    return attrs.evolve(reply, work=proof.work)
 
 
-class _Search:
+class _Proof:
     def __init__(
         self, subject: Subject, question: Question, request: int, left: int, proved: Proofs
     ) -> None:
         self.subject, self.question, self.proved = subject, question, proved
         self.request, self.most, self.work = request, min(left, PATIENCE * request), 0
-        self.reason = f"the solver did not decide in {steps(request)}"
+        self.reason = ""
 
-    def answer(self) -> Answer:
-        """Return the answer."""
-        if self._is_unread():
-            return attrs.evolve(_said(self.subject, self.question, "proved"), method="reads")
-        method = "intervals" if follows(self.subject, self.question) else self._proof()
-        if method is not None:
-            return attrs.evolve(_said(self.subject, self.question, "proved"), method=method)
-        if self.question.obstacle:
-            return attrs.evolve(
-                _said(self.subject, self.question, "undecided"), reason=self.question.obstacle
-            )
-        for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
-            for outcome in self._models(mode):
-                if isinstance(outcome, Refutation):
-                    return _refuted(self.subject, self.question, outcome, "solver")
-                if outcome is z3.unsat:
-                    return attrs.evolve(
-                        _said(self.subject, self.question, "proved"), method="solver"
-                    )
-        found = _searched(self.subject, self.question, LAST)
-        undecided = _said(self.subject, self.question, "undecided")
-        return found or attrs.evolve(undecided, reason=self.reason)
-
-    def _is_unread(self) -> bool:
-        """Return whether the two records differ in nothing that the value reads."""
+    def method(self) -> str | None:
+        """Return the method of the proof; None without one, with the reason."""
         question = self.question
-        return question.paired and question.varies == frozenset()
-
-    def _proof(self) -> str | None:
-        """Return the method of a proof; None without one."""
-        lemma = self.subject.has_geometric_mean and self.question.value == QUALITY
-        for free in (True, False) if self.question.raises is not None else (False,):
-            encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
-            key = tuple(condition.get_id() for condition in encoding.conditions)
-            is_proved = key in self.proved or (
-                self._checked(solver_of(encoding.conditions), self.request) == z3.unsat
-            )
-            if is_proved:
-                self.proved[key] = encoding.conditions
+        if question.paired and question.varies == frozenset():
+            # the two records differ in nothing that the value reads
+            return "reads"
+        if follows(self.subject, question):
+            return "intervals"
+        lemma = self.subject.has_geometric_mean and question.value == QUALITY
+        for conditions in self._encodings():
+            key = tuple(condition.get_id() for condition in conditions)
+            status = z3.unsat if key in self.proved else self._checked(solver_of(conditions))
+            if status == z3.unsat:
+                self.proved[key] = conditions
                 return "lemma" if lemma else "solver"
+            self.reason = (
+                "the solver has facts that break it, of which the search found no record"
+                if status == z3.sat
+                else f"the solver did not decide in {steps(self.request)}"
+            )
         return None
 
-    def _models(self, mode: Mode) -> Iterator[Refutation | str | z3.CheckSatResult]:
-        """Yield the outcome of each model; an exact search without any is a proof."""
-        encoding = encode(self.subject, self.question, mode)
-        limit = self.request if mode is Mode.EXACT else max(1, self.request // _SHORT)
-        solver = solver_of(encoding.conditions)
-        for number in range(_TRIES):
-            status = self._checked(solver, limit)
-            if status != z3.sat:
-                sure = mode is Mode.EXACT and not number and self._is_exact()
-                if status == z3.unsat and sure:
-                    yield z3.unsat
-                return
-            outcome = self._tried(solver, encoding)
-            if isinstance(outcome, str):
-                self.reason = outcome
-            yield outcome
+    def _encodings(self) -> Iterator[tuple[Truth, ...]]:
+        """Yield what records that break the claim meet, each more exactly than the one before."""
+        subject, question = self.subject, self.question
+        if question.raises is not None:
+            yield encode(subject, question, free=True)
+        yield encode(subject, question)
+        yield encode(subject, question, exact=True)
 
-    def _checked(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
+    def _checked(self, solver: z3.Solver) -> z3.CheckSatResult:
         """Ask for a record that meets all, with every tactic, then with cheap steps alone."""
-        status = self._tried_in(solver, limit)
+        status = self._tried_in(solver, self.request)
         if status == z3.unknown:
             linear = z3.SimpleSolver(ctx=solver.ctx)
             linear.set("arith.nl.nra", False)
             linear.add(solver.assertions())
-            if self._tried_in(linear, _CHEAP * limit) == z3.unsat:
+            if self._tried_in(linear, _CHEAP * self.request) == z3.unsat:
                 return z3.unsat
         return status
 
@@ -320,26 +288,13 @@ class _Search:
             raise KeyboardInterrupt
         return status
 
-    def _is_exact(self) -> bool:
-        """Return whether the exact search takes no value for another."""
-        return not (self.subject.has_geometric_mean and self.question.value == QUALITY)
 
-    def _tried(self, solver: z3.Solver, encoding: Encoding) -> Refutation | str:
-        model = solver.model().translate(z3.main_ctx())
-        solver.add(_another(model, encoding).translate(solver.ctx))
-        one = encoding.one.integers(model)
-        other = None if encoding.other is None else encoding.other.integers(model)
-        if one is None or (other is None and encoding.other is not None):
-            return "the solver found no whole numbers"
-        return confirm(self.subject, self.question, one, other)
-
-
-def _refuted(subject: Subject, question: Question, found: Refutation, found_by: str) -> Answer:
+def _refuted(subject: Subject, question: Question, found: Refutation) -> Answer:
     other = found.other
     return attrs.evolve(
         _said(subject, question, "counterexample"),
         method="scored",
-        found_by=found_by,
+        found_by="search",
         record=found.one.record,
         value=to_text(found.one.value),
         other=None if other is None else other.record,
@@ -352,14 +307,3 @@ def _steps_so_far(context: z3.Context) -> int:
     solver = z3.Solver(ctx=context)
     solver.check()
     return int(solver.statistics().get_key_value("rlimit count"))
-
-
-def _another(model: z3.ModelRef, encoding: Encoding) -> z3.BoolRef:
-    """Return the condition that excludes the facts of this model."""
-    records: list[SymbolicRecord] = [
-        encoding.one,
-        *([] if encoding.other is None else [encoding.other]),
-    ]
-    terms = [term for record in records for term in record.facts.values()]
-    same = [term == model.eval(term, model_completion=True) for term in terms]
-    return z3.Not(z3.And(same))

@@ -1,4 +1,4 @@
-"""A counterexample of the solver as real records, scored by the engine."""
+"""A counterexample as real records, scored by the engine."""
 
 from __future__ import annotations
 
@@ -40,38 +40,35 @@ class Refutation:
 
 def confirm(
     subject: Subject, question: Question, one: Facts, other: Facts | None
-) -> Refutation | str:
-    """Return records with the facts of a model that break the claim, or why there are none."""
-    reason = "no record has the facts that the solver found"
-    for base in subject.bases:
-        refutation = _attempt(subject, question, base, one, other)
-        if isinstance(refutation, Refutation):
-            return refutation
-        reason = refutation or reason
-    return reason
+) -> Refutation | None:
+    """Return records with some facts that break the claim; None where there are none."""
+    attempts = (
+        refutation
+        for base in subject.bases
+        for refutation in _attempts(subject, question, base, one, other)
+    )
+    return next((found for found in attempts if _refutes(question, found)), None)
 
 
-def _attempt(
+def _attempts(
     subject: Subject,
     question: Question,
     base: Mapping[str, Any],
     one: Facts,
     other: Facts | None,
-) -> Refutation | str:
+) -> Iterator[Refutation]:
+    """Yield the records that can be built on a valid one."""
     first = _scored(subject, question, concrete_record_of(subject.reader, one, base))
     if first is None:
-        return ""
+        return
     if other is None:
-        return _checked(question, Refutation(first, None))
-    reason = ""
+        yield Refutation(first, None)
+        return
     for facts in _asks(question, first.facts, other):
         made = concrete_record_of(subject.reader, facts, first.record)
         second = _scored(subject, question, made)
-        refutation = "" if second is None else _checked(question, Refutation(first, second))
-        if isinstance(refutation, Refutation):
-            return refutation
-        reason = refutation or reason
-    return reason
+        if second is not None:
+            yield Refutation(first, second)
 
 
 def _asks(question: Question, first: Facts, other: Facts) -> Iterator[Facts]:
@@ -81,10 +78,6 @@ def _asks(question: Question, first: Facts, other: Facts) -> Iterator[Facts]:
         return
     yield {digest: value for digest, value in other.items() if value != first[digest]}
     yield {**first, **other}
-
-
-def _checked(question: Question, found: Refutation) -> Refutation | str:
-    return found if _refutes(question, found) else "the engine scores the records otherwise"
 
 
 def _scored(

@@ -198,7 +198,7 @@ class _RowSearch:
             )
             theirs = other if self.question.paired else None
             found = confirm(self.subject, self.question, one, theirs)
-            if isinstance(found, Refutation):
+            if found is not None:
                 return found
         return None
 

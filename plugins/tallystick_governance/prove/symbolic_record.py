@@ -2,21 +2,18 @@
 
 A published value is bound to its exact one as rounding binds them; what only chooses among
 published values is not rounded. Of a geometric mean the solver knows bounds and an order alone
-(`Function`). To look for a counterexample it is taken for the arithmetic mean; the engine then says
-what the record really scores. `encode` makes of a question the records that would break its claim.
+(`Function`). `encode` makes of a question the records that would break its claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
+from collections.abc import Iterator
 from fractions import Fraction
 
 import attrs
 import z3
 
-from tallystick.formula.domain import Domain
-from tallystick.formula.facts import constraints, scale_of
+from tallystick.formula.facts import constraints
 from tallystick.formula.smt import (
     Division,
     Encoder,
@@ -25,44 +22,19 @@ from tallystick.formula.smt import (
     Truth,
     Unknowns,
     as_number,
-    integer_of,
     number,
     rounded,
     same_order,
     unknown_fact,
     unknown_published,
 )
-from tallystick.formula.tree import Kind, Node, arms_of, facts_in, value_of
+from tallystick.formula.tree import Node, arms_of, facts_in, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.value import Value
 from tallystick_governance.prove.built_in_properties import counts_of
 from tallystick_governance.prove.property import QUALITY, Question
 from tallystick_governance.prove.subject import Subject
-
-_LEAST = Fraction(1, 100)
-"""Least axis of a searched geometric mean that is not 0, so that none decides alone."""
-
-_CLEAR = Fraction(1, 10**6)
-"""Least distance of searched values, so that rounding decides nothing."""
-
-
-class Mode(Enum):
-    """The values that facts of a symbolic record can have."""
-
-    PROOF = "facts are any real numbers of their range"
-    SMALL = "facts are a few small numbers"
-    ROUND = "facts are some round numbers"
-    EXACT = "facts are any values that records have"
-
-
-_CANDIDATES: Mapping[Mode, tuple[Fraction, ...]] = {
-    Mode.SMALL: (Fraction(0), Fraction(1), Fraction(2), Fraction(1, 2)),
-    Mode.ROUND: tuple(Fraction(n, 10) for n in range(11)) + tuple(map(Fraction, range(2, 11))),
-}
-_MILLI = (500, 1000, 1500, 2000, 5000)
-"""Further candidates for whole numbers whose range exceeds a million."""
-_MANY = 1_000_000
 
 
 @attrs.frozen(eq=False)
@@ -87,7 +59,7 @@ class SymbolicRecord:
     Attributes:
         subject: the skill type.
         wanted: what of the record.
-        mode: what its unknowns can be.
+        exact_facts: whether unknown facts and values are multiples of their unit.
         prefix: what they are called.
         facts: the unknown facts, by digest.
         exact: the exact values, by name; without those of unknowns.
@@ -99,7 +71,7 @@ class SymbolicRecord:
 
     subject: Subject
     wanted: Wanted
-    mode: Mode
+    exact_facts: bool
     prefix: str
     facts: dict[str, Term | Truth] = attrs.field(factory=dict, init=False)
     exact: dict[str, Term] = attrs.field(factory=dict, init=False)
@@ -113,12 +85,13 @@ class SymbolicRecord:
         cls,
         subject: Subject,
         wanted: Wanted,
-        mode: Mode,
         prefix: str,
         shared: Unknowns | None = None,
+        *,
+        exact_facts: bool = False,
     ) -> SymbolicRecord:
         """Return a record as unknowns; facts that are shared are those of another one."""
-        record = cls(subject, wanted, mode, prefix)
+        record = cls(subject, wanted, exact_facts, prefix)
         facts = [fact for digest, fact in subject.facts.items() if digest in wanted.digests]
         for fact in facts:
             known = (shared or {}).get(fact.digest)
@@ -128,13 +101,6 @@ class SymbolicRecord:
             record.assumed.append(Encoder(record.facts, {}).truth(condition))
         record._encode()
         return record
-
-    def integers(self, model: z3.ModelRef) -> dict[str, int] | None:
-        """Return the integers of the facts in a model; None where one is no integer."""
-        scales = {digest: scale_of(self.subject.facts[digest]) for digest in self.facts}
-        integers = {d: integer_of(model, term, scales[d]) for d, term in self.facts.items()}
-        whole = {digest: value for digest, value in integers.items() if value is not None}
-        return whole if len(whole) == len(integers) else None
 
     def bound_to(self, other: SymbolicRecord) -> Iterator[Truth]:
         """Yield the conditions between the values of two symbolic records."""
@@ -148,22 +114,19 @@ class SymbolicRecord:
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
         name = f"{self.prefix}{fact.digest[:16]}"
-        unknown = unknown_fact(name, fact, domain, exact=self.mode is Mode.EXACT)
+        unknown = unknown_fact(name, fact, domain, exact=self.exact_facts)
         self.assumed += unknown.within
-        if self.mode in _CANDIDATES and fact.kind is Kind.NUMBER:
-            some = [number(c) for c in _candidates(self.mode, domain, scale_of(fact))]
-            self.assumed.append(z3.Or([unknown.value == candidate for candidate in some]))
         return unknown.value
 
     def _encode(self) -> None:
         base = self.subject.bound.base_weight
         constants = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
         for name in self.subject.needed(self.wanted.names):
-            value, least = self.subject.terms[name], None if self.mode is Mode.PROOF else _LEAST
+            value = self.subject.terms[name]
             # of free records the axes are unknowns, and what is composed of them follows
             if not self.wanted.free or name not in self.subject.values:
                 read = {**constants, **self.published}
-                encoder = Encoder(self.facts, read, f"{self.prefix}{name}", least=least)
+                encoder = Encoder(self.facts, read, f"{self.prefix}{name}")
                 self.exact[name] = self._exact(value, encoder)
             self.published[name] = self._published(value)
 
@@ -195,7 +158,7 @@ class SymbolicRecord:
         if value.name in self.exact and value.applies is None and _is_rounded(value.tree):
             return self.exact[value.name]
         name = f"{self.prefix}{value.name}"
-        unknown = unknown_published(name, value.domain, exact=self.mode is Mode.EXACT)
+        unknown = unknown_published(name, value.domain, exact=self.exact_facts)
         self.assumed += unknown.within if self.wanted.free else ()
         if value.name in self.exact:
             self.assumed += rounded(self.exact[value.name], unknown.value, self.subject.marks)
@@ -219,52 +182,29 @@ def _is_rounded(node: Node) -> bool:
     return False
 
 
-def _candidates(mode: Mode, domain: Domain, scale: int) -> Iterable[Fraction]:
-    """Yield the numbers that a fact is tried with, in units of one."""
-    low, high = Fraction(domain.low, scale), Fraction(domain.high, scale)
-    further = map(Fraction, _MILLI) if scale == 1 and high > _MANY else ()
-    step = Fraction(domain.unit, scale)
-    for candidate in {low, *_CANDIDATES[mode], *further}:
-        if low <= candidate <= high and (candidate - low) % step == 0:
-            yield candidate
-
-
-@attrs.frozen(eq=False)
-class Encoding:
-    """The records that would break a claim.
-
-    Attributes:
-        one: the record.
-        other: the record that it is compared with, or None.
-        conditions: what holds of them; no record meets all where the claim is true.
-    """
-
-    one: SymbolicRecord
-    other: SymbolicRecord | None
-    conditions: tuple[Truth, ...]
-
-
-def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = False) -> Encoding:
-    """Return the records that would break the claim of a question.
+def encode(
+    subject: Subject, question: Question, *, free: bool = False, exact: bool = False
+) -> tuple[Truth, ...]:
+    """Return what records meet that break the claim of a question; none does where it is true.
 
     Args:
         subject: the skill type.
         question: what is asked.
-        mode: what the facts of the records can be.
         free: whether axes are any values, whatever the facts; for a composite.
+        exact: whether facts and published values are multiples of their unit, not any real numbers.
     """
     wanted = wanted_of(subject, question, free=free)
-    one = SymbolicRecord.of(subject, wanted, mode, "a ")
+    one = SymbolicRecord.of(subject, wanted, "a ", exact_facts=exact)
     conditions = [*one.assumed, *_holds(question.where, one)]
     other = None
     if question.paired:
         same = {} if question.varies is None else one.facts
         shared = {d: t for d, t in same.items() if d not in (question.varies or ())}
-        other = SymbolicRecord.of(subject, wanted, mode, "b ", shared)
+        other = SymbolicRecord.of(subject, wanted, "b ", shared, exact_facts=exact)
         conditions += [*other.assumed, *one.bound_to(other)]
         conditions += _compared(subject, question, one, other)
-    conditions.append(_broken(question, one, other, mode))
-    return Encoding(one, other, tuple(conditions))
+    conditions.append(_broken(question, one, other))
+    return tuple(conditions)
 
 
 def wanted_of(subject: Subject, question: Question, *, free: bool = False) -> Wanted:
@@ -300,22 +240,14 @@ def _compared(
             yield after > before if axis == question.raises else after == before
 
 
-def _broken(
-    question: Question, one: SymbolicRecord, other: SymbolicRecord | None, mode: Mode
-) -> Truth:
+def _broken(question: Question, one: SymbolicRecord, other: SymbolicRecord | None) -> Truth:
     if question.claim == "in_range":
         return _out_of_range(question, one)
     bound = None if question.bound is None else number(question.bound)
     value = one.published[question.value]
     theirs = None if other is None else other.published[question.value]
-    if theirs is not None and mode in (Mode.SMALL, Mode.ROUND):
-        return z3.And(question.broken(value, theirs, bound), _apart(value, theirs))
     broken: Truth = question.broken(value, theirs, bound)
     return broken
-
-
-def _apart(one: Term, other: Term) -> Truth:
-    return z3.Or(one - other >= number(_CLEAR), other - one >= number(_CLEAR))
 
 
 def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
