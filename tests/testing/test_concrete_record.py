@@ -29,56 +29,48 @@ def facts(scorer: tallystick.Scorer, skill_type: str, record: object) -> Mapping
 
 
 @pytest.mark.parametrize("reference", fast_rows(RULE_SETS, -1))
-def test_a_record_is_found_for_the_facts_of_any_record(reference: str) -> None:
-    scorer = tallystick.load(reference)
-    for skill_type in scorer.types:
-        base, *others = bases(*made_of(scorer, skill_type))
-        for other in others:
-            wanted = facts(scorer, skill_type, other)
-            made = concrete_record_of(made_of(scorer, skill_type)[1], wanted, base)
-            assert made is not None, (skill_type, other)
-            assert facts(scorer, skill_type, made) == wanted
-
-
-@pytest.mark.parametrize("reference", fast_rows(RULE_SETS, -1))
-def test_some_facts_alone_are_enough_and_the_base_is_left_as_it_was(reference: str) -> None:
+def test_a_record_is_found_for_facts_and_the_base_is_left_as_it_was(reference: str) -> None:
     scorer, choices = tallystick.load(reference), random.Random(7)
     for skill_type in scorer.types:
+        reader = made_of(scorer, skill_type)[1]
         base, *others = bases(*made_of(scorer, skill_type))
         before = facts(scorer, skill_type, base)
         for other in others:
             every = facts(scorer, skill_type, other)
-            wanted = dict(choices.sample(sorted(every.items()), 5))
-            made = concrete_record_of(made_of(scorer, skill_type)[1], wanted, base)
+            made = concrete_record_of(reader, every, base)
+            assert made is not None, (skill_type, other)
+            assert facts(scorer, skill_type, made) == every
+            some = dict(choices.sample(sorted(every.items()), 5))
+            made = concrete_record_of(reader, some, base)
             if made is not None:
-                assert facts(scorer, skill_type, made).items() >= wanted.items()
+                assert facts(scorer, skill_type, made).items() >= some.items()
         assert facts(scorer, skill_type, base) == before
+
+
+def rag_facts(scorer: tallystick.Scorer) -> Mapping[tuple[object, object], str]:
+    """The digests of facts by what they read and how."""
+    return {
+        (fact.data[0], fact.data[1]): fact.digest for fact in scorer.types["rag_knowledge"].facts
+    }
 
 
 def test_facts_that_contradict_each_other_have_no_record() -> None:
     scorer = tallystick.load("skills@1.0.0")
-    base = next(bases(*made_of(scorer, "rag_knowledge")))
-    bound = scorer.types["rag_knowledge"]
-    named = {(fact.data[0], fact.data[1]): fact.digest for fact in bound.facts}
+    skill_type, reader = made_of(scorer, "rag_knowledge")
+    base, named = next(bases(skill_type, reader)), rag_facts(scorer)
     mine = named["distinct", "submission.recommended_policy"]
     shared = named["overlap", "submission.recommended_policy"]
-    assert (
-        concrete_record_of(made_of(scorer, "rag_knowledge")[1], {mine: 1, shared: 1}, base)
-        is not None
-    )
-    assert (
-        concrete_record_of(made_of(scorer, "rag_knowledge")[1], {mine: 1, shared: 2}, base) is None
-    )
+    assert concrete_record_of(reader, {mine: 1, shared: 1}, base) is not None
+    assert concrete_record_of(reader, {mine: 1, shared: 2}, base) is None
 
 
 def test_items_are_repeated_where_more_are_counted_than_differ() -> None:
     scorer = tallystick.load("skills@1.0.0")
-    base = next(bases(*made_of(scorer, "rag_knowledge")))
-    bound = scorer.types["rag_knowledge"]
-    named = {(fact.data[0], fact.data[1]): fact.digest for fact in bound.facts}
+    skill_type, reader = made_of(scorer, "rag_knowledge")
+    base, named = next(bases(skill_type, reader)), rag_facts(scorer)
     reported = named["count", "submission.findings[category=canary_match]"]
     injected = named["distinct", "task.injected_canaries"]
-    made = concrete_record_of(made_of(scorer, "rag_knowledge")[1], {reported: 2, injected: 2}, base)
+    made = concrete_record_of(reader, {reported: 2, injected: 2}, base)
     assert made is not None
     first, second = made["submission"]["findings"]
     assert first == second

@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -10,12 +9,10 @@ from examples import examples, fast_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from records.making import SCHEMAS
-from records.mutations import places
 
 from tallystick.errors import SchemaError
 from tallystick.plugins.generator import Draw
-from tallystick_conformance.testing.random_records import RandomRecords, generator_of
+from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_conformance.testing.random_values import DEPTH, value_maker
 
 Schema = dict[str, Any]
@@ -33,54 +30,38 @@ TREE = {
     "additionalProperties": False,
 }
 SHAPES: list[Schema] = [
-    UNIT,
-    {"type": "number"},
     {"type": "number", "minimum": -5, "exclusiveMaximum": -4.5},
     {"type": "number", "exclusiveMinimum": 0, "maximum": 1e-9},
     {"type": "number", "minimum": 1e-12, "maximum": 2e-12},
     {"type": "number", "minimum": 0.30000000000000004, "maximum": 0.30000000000000004},
     {"type": "number", "minimum": 1e17},
-    {"type": "number", "maximum": -7},
     {"minimum": 3},
     {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
-    {"type": "integer", "minimum": -(2**63), "maximum": 2**64},
     {"type": "integer", "minimum": 2**70},
     {"type": "integer", "minimum": 0.5, "maximum": 9.5},
     {"type": "integer", "minimum": 1, "maximum": 100, "multipleOf": 7},
-    {"type": "string"},
-    {"type": "string", "minLength": 3, "maxLength": 3},
     {"type": "string", "maxLength": 0},
     {"minLength": 30},
-    {"type": "string", "minLength": 200, "maxLength": 4096},
-    {"type": "array"},
-    {"type": "array", "items": UNIT, "minItems": 2, "maxItems": 2},
     {"type": "array", "items": UNIT, "minItems": 30},
     {"type": "array", "items": {"type": "integer", "minimum": 0}, "uniqueItems": True},
     {"type": "array", "prefixItems": [UNIT, {"const": "x"}], "items": False, "maxItems": 2},
     {"type": "array", "contains": {"const": 4}},
     {"type": "object"},
-    {"type": "object", "additionalProperties": UNIT, "maxProperties": 3},
     {"type": "object", "additionalProperties": UNIT, "minProperties": 12, "maxProperties": 20},
     {
         "type": "object",
         "additionalProperties": UNIT,
         "propertyNames": {"minLength": 2, "maxLength": 2},
     },
-    {"type": "object", "required": ["a", "b"], "properties": {"a": UNIT}},
     {"properties": {"a": UNIT}, "required": ["a"], "additionalProperties": {"const": 1}},
     {"const": {"any": ["value", None]}},
-    {"enum": ["x", 1, None, [2]]},
     {"type": ["string", "null"], "maxLength": 2},
     {"anyOf": [UNIT, {"type": "null"}, {"$ref": "#/$defs/tree"}]},
     {"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 0.5}]},
     {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
     {"allOf": [{"type": "integer"}, {"minimum": 3}, {"maximum": 4}]},
-    {"allOf": [{"$ref": "#/$defs/unit"}]},
-    {"$ref": "#/$defs/tree"},
     {"not": {"type": "string"}},
     {"type": "integer", "minimum": 0, "maximum": 5, "not": {"const": 3}},
-    {"type": "boolean"},
-    {"type": "null"},
     {},
 ]
 
@@ -98,16 +79,6 @@ def record_schema(field: object) -> Schema:
 def depth(value: object) -> int:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + max(map(depth, inner), default=0)
-
-
-@pytest.mark.parametrize("edges", fast_rows([0, 100], 0))
-@pytest.mark.parametrize("skill_type", SCHEMAS)
-def test_records_of_the_shipped_types_are_valid(skill_type: str, edges: int) -> None:
-    oracle, make = Draft202012Validator(SCHEMAS[skill_type]), RandomRecords(SCHEMAS[skill_type])
-    for seed in range(1 if edges == 100 else 5):
-        record = make.record(Draw.of(skill_type, seed), edges)
-        assert not list(oracle.iter_errors(record))
-        assert json.loads(json.dumps(record)) == record
 
 
 @pytest.mark.parametrize("edges", fast_rows([0, 50], 0))
@@ -165,36 +136,6 @@ def test_a_value_follows_its_schema_without_being_judged(
     assert not list(Draft202012Validator(shape).iter_errors(value))
 
 
-@pytest.mark.nightly
-def test_what_is_made_reaches_both_ends_of_every_range_and_leaves_out_every_field() -> None:
-    make = RandomRecords(SCHEMAS["mcp_server"])
-    made = [make.record(Draw.of(seed), 10) for seed in range(150)]
-    found = {json.dumps(holder[key]) for each in made for holder, key in places(each)}
-    assert {"0", "1", "65535", "2147483647", "1000000", "1000000000", "null"} <= found
-    lengths = {
-        len(holder[key])
-        for each in made
-        for holder, key in places(each)
-        if isinstance(holder[key], str | list)
-    }
-    assert {0, 1, 64, 1000, 4096} <= lengths
-    for part in ("task", "submission", "checks"):
-        optional = set(SCHEMAS["mcp_server"]["properties"][part].get("properties", {}))
-        gone = [optional - each[part].keys() for each in made if part in each]
-        required = set(SCHEMAS["mcp_server"]["properties"][part].get("required", []))
-        assert set().union(*gone) == optional - required
-    assert {"submission", "checks"} <= set().union(*(made[0].keys() - each for each in made))
-    kinds = {type(each.get("consensus")) for each in made}
-    assert {float, dict, type(None)} <= kinds
-
-
-def test_equal_choices_make_equal_records() -> None:
-    make = RandomRecords(SCHEMAS["workflow"])
-    first = [make.record(Draw.of("same", seed), 5) for seed in range(20)]
-    assert first == [make.record(Draw.of("same", seed), 5) for seed in range(20)]
-    assert len({json.dumps(each) for each in first}) == 20
-
-
 def test_a_definition_within_itself_ends() -> None:
     make = value_maker(record_schema(True), {"$ref": "#/$defs/tree"})
     assert max(depth(make(Draw(seed), 0, DEPTH)) for seed in range(200)) <= 2 * DEPTH + 2
@@ -222,21 +163,3 @@ def test_a_schema_that_nothing_was_found_for_is_named(field: object, message: st
     schema["$defs"]["endless"] = endless
     with pytest.raises(SchemaError, match=re.escape(message)):
         RandomRecords(schema).record(Draw(1))
-
-
-@pytest.mark.parametrize("skill_type", SCHEMAS)
-def test_a_generator_of_a_schema_makes_valid_parts(skill_type: str) -> None:
-    schema = SCHEMAS[skill_type]
-    make, draw = generator_of(schema), Draw.of(skill_type)
-    parts = [
-        {
-            "task": (task := make.task(draw)),
-            "submission": (done := make.submission(draw, task)),
-            "checks": make.checks(draw, task, done),
-        }
-        for _ in range(8)
-    ]
-    own = {name: schema["properties"][name] for name in ("task", "submission", "checks")}
-    oracle = Draft202012Validator({"$defs": schema["$defs"], "properties": own})
-    assert not list(chain(*(oracle.iter_errors(each) for each in parts)))
-    assert make.events(draw, {}) == ()

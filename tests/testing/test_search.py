@@ -12,7 +12,6 @@ import pytest
 
 import tallystick
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import reader_of
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.search import (
     Effort,
@@ -22,7 +21,6 @@ from tallystick_conformance.search import (
     Unknown,
     best_moves,
     climb,
-    is_submitted,
 )
 from tallystick_conformance.testing.concrete_record import bases
 from tallystick_conformance.testing.fact_conditions import FactConditions
@@ -51,11 +49,6 @@ def climbed(seed: int, effort: Effort = SMALL) -> list[list[int]]:
 def test_it_climbs_to_what_is_largest() -> None:
     first, *_ = climbed(1, Effort(points=256, rounds=60))
     assert abs(first[0] - HIDDEN[0]) + abs(first[1] - HIDDEN[1]) < 10**4
-
-
-def test_its_choices_follow_from_the_seed_alone() -> None:
-    assert climbed(7) == climbed(7)
-    assert climbed(7) != climbed(8)
 
 
 def test_an_unknown_that_does_not_move_stays_and_all_stay_in_their_range() -> None:
@@ -128,24 +121,12 @@ def test_a_miner_who_is_wrong_finds_what_pays_and_changes_the_submission_alone()
         assert {**move.record, "submission": 0} == {**wrong, "submission": 0}
 
 
-def test_nothing_is_better_than_the_largest_quality() -> None:
+def test_without_a_better_submission_there_are_no_moves() -> None:
     scorer = tallystick.load("skills@1.2.0")
     record = example(scorer, "rag_knowledge")
     quality = scorer.types["rag_knowledge"].quality
     best = best_moves(scorer, record, quality, effort=SMALL)
     assert all(move.value <= 10**9 for move in best)
     assert best_moves(scorer, record, quality, effort=SMALL, moves=lambda _: False) == ()
-
-
-def test_a_record_without_an_answer_has_no_moves() -> None:
-    scorer = tallystick.load("skills@1.2.0")
-    record = {k: v for k, v in example(scorer, "rag_knowledge").items() if k != "submission"}
-    assert best_moves(scorer, record, scorer.types["rag_knowledge"].quality, effort=SMALL) == ()
-
-
-def test_what_is_submitted_is_what_reads_the_submission() -> None:
-    bound = tallystick.load("skills@1.2.0").types["rag_knowledge"]
-    for fact in bound.facts:
-        paths = reader_of(fact).paths(fact)
-        assert is_submitted(fact) == any(path.startswith("submission.") for path in paths)
-    assert {is_submitted(fact) for fact in bound.facts} == {True, False}
+    silent = {k: v for k, v in record.items() if k != "submission"}
+    assert best_moves(scorer, silent, quality, effort=SMALL) == ()
