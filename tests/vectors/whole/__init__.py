@@ -1,1 +1,1 @@
-"""The inputs of the vectors that `generate` makes, with what answers them."""
+"""What answers the vectors of something whole."""
