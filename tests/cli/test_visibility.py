@@ -30,7 +30,7 @@ def under(
     return subnet
 
 
-@pytest.mark.parametrize("own", fast_rows(SUBSETS, 0, 4), ids="+".join)
+@pytest.mark.parametrize("own", fast_rows(map(pytest.param, SUBSETS), 0, 4), ids="+".join)
 def test_a_miner_sees_of_itself_what_the_rule_set_says(
     tmp_path: Path, own: tuple[str, ...]
 ) -> None:

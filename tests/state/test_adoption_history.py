@@ -1,9 +1,7 @@
 """A history whose rules gain and lose types, quorums and floors: every digit as in the oracle."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
 from pathlib import Path
 
 import attrs
@@ -13,8 +11,8 @@ from oracle.tiers import BASELINES
 from state.agreement import assert_agrees
 from state.chronicle import Epoch, feed, history, varied
 from state.subnet import Record
+from state.variants import put, variant, without_type
 
-from tallystick.resources import folder
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 
@@ -35,19 +33,11 @@ def made_up(epoch: int) -> RuleSet:
     return MADE_UP[max(first for first in MADE_UP if first <= epoch)]
 
 
-def text_of(rules: RuleSet, number: int) -> str:
+def made_up_file(folder: Path, rules: RuleSet, number: int) -> Path:
     """The file of a made-up rule set, under a version of its own."""
-    name, version = rules.name.split("@")
-    text = (folder("rules") / name / f"{version}.toml").read_text(encoding="utf-8")
-    text = text.replace(f'version = "{version}"', f'version = "1.0.{number}"')
-    assert "\nfloor = 0.05" in text
-    text = text.replace("\nfloor = 0.05", f"\nfloor = {float(rules.floor)}")
-    for gone in frozenset(BASELINES) - rules.types:
-        before, found, after = text.partition(f"\n[skill_types.{gone}]")
-        assert found
-        text = f"{before}\n[{after.partition(chr(10) + '[')[2]}"
-        text = re.sub(rf"\n{gone}\..*", "", text)
-    return text
+    floor = put(float(rules.floor), "reputation", "floor")
+    gone = map(without_type, BASELINES.keys() - rules.types)
+    return variant(folder, rules.name, f"1.0.{number}", floor, *gone)
 
 
 def fitting(told: Sequence[Epoch]) -> Iterator[Epoch]:
@@ -94,11 +84,11 @@ def agrees(ledger: Ledger, told: Sequence[Epoch], calendar: Calendar, at: Path) 
 
 @pytest.mark.nightly
 def test_a_type_that_is_gone_and_comes_back_is_as_in_the_oracle(tmp_path: Path) -> None:
-    told, numbers = list(fitting(varied(history(31, epochs=18)))), count()
-    paths = {}
-    for epoch, rules in MADE_UP.items():
-        paths[epoch] = tmp_path / f"{epoch}.toml"
-        paths[epoch].write_text(text_of(rules, next(numbers)), encoding="utf-8")
+    told = list(fitting(varied(history(31, epochs=18))))
+    paths = {
+        epoch: made_up_file(tmp_path, rules, number)
+        for number, (epoch, rules) in enumerate(MADE_UP.items())
+    }
 
     def calendar(ledger: Ledger, epoch: int) -> None:
         if epoch + 1 in paths:

@@ -1,7 +1,6 @@
 """A state of several lines is for each of them what a state of this line alone is."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -13,10 +12,10 @@ from cli.command import Finished, message_of, run
 from oracle.tiers import BASELINES
 from state.chronicle import digest_of, snapshots_of
 from state.subnet import Record, event, record, task, written
+from state.variants import Change, put, variant, without_type
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError
-from tallystick.resources import folder
 from tallystick_state.answers import ClosedRound
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
@@ -25,7 +24,7 @@ from tallystick_state.replay import verify
 from tallystick_state.sections.claims import Claims
 
 SKILLS, WORKFLOW = "skills@1.0.0", "workflow@1.0.0"
-PYTHON = "executable_python"
+PYTHON, RAG = "executable_python", "rag_knowledge"
 MINERS = ("hk-0", "hk-1", "hk-2")
 EPOCHS = 4
 
@@ -181,86 +180,65 @@ def test_what_asks_for_the_only_line_is_refused(both: Ledger) -> None:
         _ = ClosedRound(0, 0, {"skills": {}, "workflow": {}}).scores
 
 
-def made_up(name: str, types: Sequence[str], change: tuple[str, str] = ("", "")) -> str:
-    """A rule set of some skill types, under another name."""
-    text = (folder("rules") / "skills" / "1.0.0.toml").read_text(encoding="utf-8")
-    text = text.replace('name = "skills"', f'name = "{name}"').replace(*change)
-    text = text.replace(
-        'skill_types = ["mcp_server", "agent_composition"]', f'skill_types = ["{types[0]}"]'
-    )
-    for gone in BASELINES.keys() - {*types}:
-        before, _, after = text.partition(f"\n[skill_types.{gone}]")
-        text = re.sub(rf"\n{gone}\..*", "", f"{before}\n[{after.partition(chr(10) + '[')[2]}")
-    return text
+def made_up(
+    folder: Path, name: str, skill_type: str, *changes: Change, version: str = "1.0.0"
+) -> Path:
+    """A rule set of one skill type, under another name."""
+    of_type = put([skill_type], "emission", "factors", "bootstrap_bonus", "skill_types")
+    others = map(without_type, BASELINES.keys() - {skill_type})
+    named = put(name, "rule_set", "name")
+    return variant(folder, SKILLS, version, named, of_type, *others, *changes)
 
 
-MISTAKES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, str]], ...] = (
-    ("same-line", ("skills", PYTHON), ("skills", "rag_knowledge"), ("", "")),
-    ("types-overlap", ("one", PYTHON), ("two", PYTHON), ("", "")),
-    (
-        "clock-differs",
-        ("one", PYTHON),
-        ("two", "rag_knowledge"),
-        ("\nblocks = 100", "\nblocks = 99"),
-    ),
+OTHER_CLOCK = put(99, "epochs", "blocks")
+MISTAKES: tuple[tuple[str, str, str, tuple[Change, ...]], ...] = (
+    ("types-overlap", "two", PYTHON, ()),
+    ("clock-differs", "two", RAG, (OTHER_CLOCK,)),
 )
 
 
 @pytest.mark.parametrize(
-    ("code", "one", "two", "change"), MISTAKES, ids=lambda each: str(each)[:13]
+    ("code", "name", "skill_type", "changes"),
+    [("same-line", "one", RAG, (put("other", "rule_set", "summary"),)), *MISTAKES],
 )
 def test_lines_that_do_not_go_together_begin_no_state(
-    code: str, one: Sequence[str], two: Sequence[str], change: tuple[str, str], tmp_path: Path
+    code: str, name: str, skill_type: str, changes: Sequence[Change], tmp_path: Path
 ) -> None:
-    (tmp_path / "one.toml").write_text(made_up(one[0], one[1:]))
-    (tmp_path / "two.toml").write_text(made_up(two[0], two[1:], change))
+    one = made_up(tmp_path, "one", PYTHON)
+    two = made_up(tmp_path, name, skill_type, *changes, version="1.0.1")
     with pytest.raises(StateError) as caught:
-        Ledger.create(tmp_path / "state.db", [tmp_path / "one.toml", tmp_path / "two.toml"])
+        Ledger.create(tmp_path / "state.db", [one, two])
     assert caught.value.code == code
     assert not (tmp_path / "state.db").exists()
 
 
-@pytest.mark.parametrize(
-    ("code", "types", "change"),
-    [
-        ("types-overlap", [PYTHON], ("", "")),
-        ("clock-differs", ["rag_knowledge"], ("\nblocks = 100", "\nblocks = 99")),
-    ],
-)
+@pytest.mark.parametrize(("code", "name", "skill_type", "changes"), MISTAKES)
 def test_a_line_adopts_nothing_that_does_not_go_with_the_others(
-    code: str, types: Sequence[str], change: tuple[str, str], tmp_path: Path
+    code: str, name: str, skill_type: str, changes: Sequence[Change], tmp_path: Path
 ) -> None:
-    texts = {"one": made_up("one", [PYTHON]), "two": made_up("two", ["rag_knowledge"])}
-    texts["later"] = made_up("two", types, change).replace('"1.0.0"', '"1.1.0"', 1)
-    for name, text in texts.items():
-        (tmp_path / f"{name}.toml").write_text(text)
-    lines = [tmp_path / "one.toml", tmp_path / "two.toml"]
+    lines = [made_up(tmp_path, "one", PYTHON), made_up(tmp_path, name, RAG)]
+    later = made_up(tmp_path, name, skill_type, *changes, version="1.1.0")
     with Ledger.create(tmp_path / "state.db", lines) as ledger:
         with pytest.raises(StateError) as caught:
-            ledger.adopt(tmp_path / "later.toml", 1, major=True)
+            ledger.adopt(later, 1, major=True)
         assert caught.value.code == code
 
 
 def test_lines_that_ask_for_a_quorum_from_one_epoch_on_know_who_gave_the_flags(
     tmp_path: Path,
 ) -> None:
-    types = {"one": PYTHON, "two": "rag_knowledge"}
-    quorum = ("[reputation.collusion]", "[reputation.collusion]\nquorum = 2")
-    version = ('version = "1.0.0"', 'version = "1.1.0"')
-    for name, skill_type in types.items():
-        before = made_up(name, [skill_type])
-        (tmp_path / f"{name}.toml").write_text(before)
-        (tmp_path / f"{name}-2.toml").write_text(before.replace(*quorum).replace(*version))
+    types = {"one": PYTHON, "two": RAG}
+    quorum = put(2, "reputation", "collusion", "quorum")
     with Ledger.create(
-        tmp_path / "state.db", [tmp_path / f"{name}.toml" for name in types]
+        tmp_path / "state.db", [made_up(tmp_path, name, own) for name, own in types.items()]
     ) as ours:
         ours.register("hk-0", 0, [*types.values()])
         ours.import_events(
             event(f"e{n}", "collusion_flag", "t", "hk-0", validator=f"val-{n % 2}")
             for n in range(3)
         )
-        for name in types:
-            ours.adopt(tmp_path / f"{name}-2.toml", 1)
+        for name, own in types.items():
+            ours.adopt(made_up(tmp_path, name, own, quorum, version="1.1.0"), 1)
         ours.close_epoch()
         with ours.queries() as queries:
             miner = queries.state.miners["hk-0"]

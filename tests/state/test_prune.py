@@ -165,24 +165,6 @@ def test_a_pruned_state_goes_on_as_one_that_was_not(tmp_path: Path, where: str, 
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.nightly), "workflow"])
-def test_a_pruned_state_is_moved(tmp_path: Path, where: str, kind: str) -> None:
-    ledger = lived(where, tmp_path, kind)
-    ledger.prune(BEFORE)
-    export_state(ledger, tmp_path / "state.jsonl")
-    import_state(tmp_path / "state.jsonl", tmp_path / "imported.db")
-    copy = Ledger.open(tmp_path / "imported.db")
-    assert shown(copy) == shown(ledger)
-    assert verify(copy).pruned == verify(ledger).pruned
-    copy.close_epoch()
-    ledger.close_epoch()
-    assert digest_of(copy) == digest_of(ledger)
-    export_state(Ledger.open(tmp_path / "imported.db"), tmp_path / "again.jsonl")
-    export_state(ledger, tmp_path / "first.jsonl")
-    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "first.jsonl").read_bytes()
-
-
-@pytest.mark.nightly
 def test_a_store_is_smaller_after(tmp_path: Path) -> None:
     rules, skill_type, _ = rules_of(tmp_path, "workflow")
     ledger = Ledger.create(tmp_path / "s.db", rules)
@@ -286,27 +268,6 @@ def test_a_pruned_store_that_was_changed_is_found(tmp_path: Path, change: str) -
     reseal(tmp_path / "s.db")
     with pytest.raises(DamagedError):
         verify(Ledger.open(tmp_path / "s.db"))
-
-
-@pytest.mark.parametrize("name", fast_rows(["put_pruned", "put_pruned_claims", "of_kind"], 0))
-def test_a_pruning_that_fails_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    from tallystick_state.store.transaction import Transaction  # what is broken
-
-    ledger = lived(tmp_path / "s.db", tmp_path, "skills")
-    before = shown(ledger)
-
-    def fail(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Transaction, name, fail)
-        with pytest.raises(KeyboardInterrupt):
-            ledger.prune(BEFORE)
-    assert shown(ledger) == before
-    assert verify(ledger).pruned is None
-    assert ledger.prune(BEFORE).events > 20
 
 
 def checked(path: Path, place: Path) -> None:

@@ -18,7 +18,7 @@ def variant(folder: Path, reference: str, version: str, *changes: Change) -> Pat
     document["rule_set"]["version"] = version
     for change in changes:
         change(document)
-    path = folder / f"{name}-{version}.toml"
+    path = folder / f"{document['rule_set']['name']}-{version}.toml"
     path.write_text(tomlkit.dumps(document), encoding="utf-8")
     return path
 

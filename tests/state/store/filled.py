@@ -24,6 +24,16 @@ STATE = State(
 _NAMES = st.sampled_from(("one", "two"))
 _HOTKEYS = st.sampled_from(("5A", "5B", "5ß", "𝄞", "\uffff"))
 _DECIMAL = st.none() | st.integers(0, 6 * 10**9).map(to_text)
+_MEASURE = st.integers(-(10**9), 10**9).map(to_text) | st.fractions(0, 9).map(
+    lambda ratio: f"{ratio.numerator}/{ratio.denominator}"
+)
+_MEASURED = st.fixed_dictionaries(
+    {},
+    optional={
+        "measures": st.dictionaries(st.sampled_from(("units", "precision")), _MEASURE),
+        "group": st.sampled_from(("slow", "fast")),
+    },
+)
 
 
 def event(number: int, **changes: object) -> StateEvent:
@@ -49,6 +59,7 @@ def drawn_events(draw: st.DrawFn) -> StateEvent:
     if draw(st.booleans()):
         return StateEvent(*common, *rest, id=draw(st.text("xy", max_size=3)))
     scored = {"quality": draw(_DECIMAL), "emission": draw(_DECIMAL), "missed": draw(st.booleans())}
+    scored |= draw(_MEASURED)
     return StateEvent(*common, *rest, role=draw(st.sampled_from(("primary", "auditor"))), **scored)
 
 

@@ -68,9 +68,20 @@ def test_a_decimal_of_a_line_has_nine_places_and_is_read_exactly(number: int, pl
             StateEvent.from_line(line)
 
 
+NO_MEASURES = [
+    *("1/0", "a/2", "1/2/3", "0.1234567891", "1" * 101 + "/2", 3),
+    # another spelling of a number
+    *("-0.000000000", "00.500000000", "0.5", "01/2", "-0/1"),
+]
+
+
 @pytest.mark.parametrize(
     "body",
     [
+        *(
+            json.dumps(json.loads(event(1).to_line()) | {"measures": {"units": measure}})
+            for measure in NO_MEASURES
+        ),
         "",
         "{}",
         "[]",

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 from state.store.filled import close_rounds, contents, event, made, record
 
 import tallystick
 from tallystick.errors import StoreError
-from tallystick_state.chain import check
 from tallystick_state.store import connection
 from tallystick_state.store.connection import Connection
 from tallystick_state.store.store import Store, create_schema
@@ -104,26 +102,6 @@ def test_a_second_writer_says_in_the_end_that_the_store_is_locked(
 def _entries(store: Store) -> list[object]:
     with store.reading() as transaction:
         return list(transaction.entries())
-
-
-def test_writers_take_turns(where: str) -> None:
-    made(where)
-    start = Barrier(4, timeout=600)
-
-    def write(worker: int) -> None:
-        store = Store.open(where)
-        start.wait()
-        for number in range(5):
-            with store.writing() as transaction:
-                record(transaction, [event(10 * worker + number)])
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(write, range(4)))
-    with Store.open(where).reading() as transaction:
-        head = transaction.head()
-        assert head is not None
-        assert head.entries == 20
-        assert len(list(check(transaction.entries(), count=20, last=head.hash))) == 20
 
 
 @contextmanager
