@@ -8,13 +8,13 @@ nothing afterwards.
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 from attrs import frozen
-from state.subnet import Record, event, missed, record
+from state.subnet import Record, begun, event, missed, record
 
 from tallystick.errors import TallystickError
 from tallystick.plugins.registry import Registry, installed_plugins
@@ -22,48 +22,39 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.replay import rebuild, verify
 
 PYTHON = "executable_python"
-RULES = "skills@1.2.0"
-MINERS = tuple(f"hk-{number}" for number in range(12))
-EPOCHS = 3
-ROUNDS = 2
+MINERS = tuple(f"hk-{number}" for number in range(4))
+EPOCHS = 2
 LONGEST = 256
 
 
-def lines_of(epoch: int) -> Iterator[Record]:
-    """The records of an epoch, of three validators, two of which contradict themselves."""
-    for number in range(epoch * ROUNDS, (epoch + 1) * ROUNDS):
-        about = {"round": number, "epoch": epoch}
-        for place, hotkey in enumerate(MINERS):
-            task = f"t{number}-{place}"
-            yield record(task, hotkey=hotkey, consensus=round(0.3 + 0.05 * place, 2), **about)
-            if place % 3 == 0:
-                yield record(f"{task}-2", hotkey=hotkey, validator="val-2", **about)
-                late = {"hotkey": hotkey, "validator": "val-2", **about}
-                yield event(f"e{task}", "collusion_flag", f"{task}-2", **late)
-            if place % 5 == 0:
-                yield missed(f"{task}-3", hotkey=hotkey, **about)
-        for consensus in (0.1, 0.9):
-            contradicted = {"hotkey": MINERS[0], "validator": "val-3", "consensus": consensus}
-            yield record(f"disputed-{number}", **contradicted, **about)
-        yield event(f"w{number}", "probe_fail", "never", hotkey=MINERS[1], **about)
+def lines_of(epoch: int) -> Sequence[Record]:
+    """The records of the round of an epoch, and an event about one of them."""
+    about = {"round": epoch, "epoch": epoch}
+    return [
+        *(
+            record(f"t{place}-{epoch}", hotkey, consensus=0.3 + 0.1 * place, **about)
+            for place, hotkey in enumerate(MINERS)
+        ),
+        missed(f"late-{epoch}", **about),
+        event(f"e{epoch}", "collusion_flag", f"t1-{epoch}", **about),
+    ]
 
 
 def fill(where: str) -> None:
-    """Make a state with a history, and one epoch open that has records."""
-    hear = ["val-2", "val-3"]
-    with Ledger.create(where, RULES, validator="val-1", hear=hear) as ledger:
-        for uid, hotkey in enumerate(MINERS):
-            ledger.register(hotkey, uid, [PYTHON])
-        for epoch in range(EPOCHS):
-            ledger.close_round(list(lines_of(epoch)), at=datetime(2026, 1, 1 + epoch, tzinfo=UTC))
-            if epoch == 1:
-                with ledger.queries() as queries:
-                    waiting = [each.seq for each in queries.quarantine()]
-                ledger.drop(waiting[:1])
-            ledger.select_group(PYTHON, epoch, "seed")
-            if epoch + 1 < EPOCHS:
-                ledger.close_epoch()
-        ledger.clear(MINERS[0])
+    """Make a state whose log has an entry of every kind, and an open epoch with records."""
+    with begun(where, "skills@1.2.0", MINERS, validator="val-1", hear=["val-2"]) as ledger:
+        late = [event(f"w{n}", "collusion_flag", "never", validator="val-2") for n in range(3)]
+        # a forgery of an own record, which is displaced
+        ledger.import_events([record("t0-0", MINERS[0], consensus=0.0), *late])
+        ledger.close_round(lines_of(0), at=datetime(2026, 1, 1, tzinfo=UTC))
+        with ledger.queries() as queries:
+            _, accepted, dropped, _ = (each.seq for each in queries.quarantine())
+        ledger.accept([accepted])
+        ledger.drop([dropped])
+        ledger.select_group(PYTHON, 1, "seed")
+        ledger.close_epoch(at=datetime(2026, 1, 2, tzinfo=UTC))
+        ledger.clear(MINERS[1])
+        ledger.close_round(lines_of(1))
         with ledger.epoch_log(keep=True) as log:
             assert len(log.leaves) == EPOCHS - 1
 
@@ -108,8 +99,8 @@ def overwrite(live: Live, rng: random.Random) -> tuple[Live, str]:
 
 def more_lines() -> Sequence[Record]:
     """What the next round brings: new records, one that is known, one that says otherwise."""
-    about = {"round": EPOCHS * ROUNDS, "epoch": EPOCHS - 1}
-    known = list(lines_of(EPOCHS - 1))
+    about = {"round": EPOCHS, "epoch": EPOCHS - 1}
+    known = lines_of(EPOCHS - 1)
     news = [record(f"new-{hotkey}", hotkey=hotkey, **about) for hotkey in MINERS]
     return [*news, known[0], {**known[1], "consensus": 0.05}]
 
