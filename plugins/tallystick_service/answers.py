@@ -242,6 +242,7 @@ class RulesSpan(_Answer):
     sequence: int | None
     statement: str | None
     signed_by: list[str]
+    gate_receipt: str = ""
 
 
 class LineRules(_Answer):

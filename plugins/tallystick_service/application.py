@@ -36,7 +36,6 @@ from tallystick_service.openapi import description
 from tallystick_service.pages import ROUTES as PAGES
 from tallystick_service.proof import viewer_of
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.scoring import Scoring
 from tallystick_service.settings import Settings
 from tallystick_service.site import Site, Version
 from tallystick_state.stored_state import StoredState
@@ -57,7 +56,6 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
     observations: Observations | None = None,
     signer: Signer | None = None,
     routes: Sequence[BaseRoute] = (),
-    scoring: Scoring | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> ASGIApp:
     """Return the application of a service.
@@ -70,10 +68,9 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
         signer: signs the checkpoint; by default nobody does.
         routes: routes of others, which come first; the guard is theirs, too. Their paths are as
             they were sent, percent-encoded.
-        scoring: scores posted records; by default in processes of its own.
         clock: returns seconds, by which clients have their rate and the store is looked at again.
     """
-    site = Site(state, settings, health, observations, signer, scoring, clock)
+    site = Site(state, settings, health, observations, signer, clock)
     site.description = description(ROUTES)
     limiter = CapacityLimiter(settings.threads)
     desk = _Desk(site, limiter)

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
 
 from anyio import to_thread
 
@@ -22,19 +21,6 @@ from tallystick_service.settings import Settings
 
 _WAITING = 32
 """Maximum number of records that wait for a process."""
-
-
-class Scoring(Protocol):
-    """The processes that score posted records for a service."""
-
-    def warm(self) -> None:
-        """Get ready in the background."""
-
-    async def score(self, order: Order) -> JsonObject:
-        """Return the scores, or the error, of a record; see `scoring_process.answered`."""
-
-    async def close(self) -> None:
-        """End what is not at work."""
 
 
 class ScoringProcesses:

@@ -33,7 +33,6 @@ from tallystick_service.served import Memory
 from tallystick_service.settings import Settings
 
 if TYPE_CHECKING:
-    from tallystick_service.scoring import Scoring
     from tallystick_state.queries import StateQueries
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.checkpoint import Checkpoint
@@ -104,7 +103,6 @@ class Site:
         health: HealthSource | None = None,
         observations: Observations | None = None,
         signer: Signer | None = None,
-        scoring: Scoring | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Read templates and assets, and nothing of the state."""
@@ -118,7 +116,7 @@ class Site:
         named = read_assets()
         self.assets = {asset.address: asset for asset in named.values()}
         self.kept = KeptAnswers(settings.cache_bytes)
-        self.scoring: Scoring = scoring or ScoringProcesses(settings, place_of(state, settings))
+        self.scoring = ScoringProcesses(settings, place_of(state, settings))
         self.templates = environment(named)
         self.build = build_digest(self.assets, settings.proofs)
         self.description: JsonObject = {}

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 
 import attrs
@@ -19,11 +20,12 @@ from trust.council import hotkey, signer
 
 from tallystick.plugins.registry import installed
 from tallystick_conformance.testing.history import History, history_of
+from tallystick_service import scoring as posted
 from tallystick_service.application import application
 from tallystick_service.challenge import Challenge
 from tallystick_service.health import HealthSource
 from tallystick_service.metrics import Observations
-from tallystick_service.scoring import Scoring
+from tallystick_service.scoring import ScoringProcesses
 from tallystick_service.scoring_process import Order, answered
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
@@ -214,7 +216,7 @@ def live(  # noqa: PLR0913  # as the application
     observations: Observations | None = None,
     signed_by: Signer | None = None,
     routes: Sequence[BaseRoute] = (),
-    scoring: Callable[[Ledger], Scoring | None] = InThread,
+    scoring: Callable[[Ledger], InThread | ScoringProcesses] = InThread,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Live]:
     """A service about the state in a store, until the block is left."""
@@ -225,16 +227,16 @@ def live(  # noqa: PLR0913  # as the application
 
     async def serve() -> None:
         with Ledger.open(path) as ledger:
-            app = application(
-                ledger,
-                chosen,
-                health=health,
-                observations=observations,
-                signer=signed_by,
-                routes=routes,
-                scoring=scoring(ledger),
-                clock=clock,
-            )
+            with mock.patch.object(posted, "ScoringProcesses", return_value=scoring(ledger)):
+                app = application(
+                    ledger,
+                    chosen,
+                    health=health,
+                    observations=observations,
+                    signer=signed_by,
+                    routes=routes,
+                    clock=clock,
+                )
             async with serving(app, chosen, listener):
                 ready.set()
                 await ended.wait()
