@@ -354,27 +354,15 @@ class Move:
 
     Attributes:
         record: the record, as `score` takes it.
-        facts: the integers of its facts, by digest.
         value: what it scores, in nano, by the engine.
     """
 
     record: Mapping[str, Any]
-    facts: Mapping[str, int]
     value: int
 
 
-USUAL = Effort(points=512, rounds=12)
-"""The effort of a search for moves: some 7 000 rows."""
-
-
-def best_moves(  # noqa: PLR0913  # the search, and its bounds
-    scorer: Scorer,
-    record: Mapping[str, Any],
-    value: Value,
-    *,
-    seed: int = 0,
-    effort: Effort = USUAL,
-    moves: Callable[[Node], bool] = is_submitted,
+def best_moves(
+    scorer: Scorer, record: Mapping[str, Any], value: Value, seed: int, effort: Effort
 ) -> tuple[Move, ...]:
     """Return what a miner can submit in place of a record that scores more, the best first.
 
@@ -387,7 +375,6 @@ def best_moves(  # noqa: PLR0913  # the search, and its bounds
         value: a value of its skill type, such as ``bound.quality`` or ``bound.emission``.
         seed: what the choices follow from.
         effort: the bounds.
-        moves: whether a fact can be moved.
     """
     bound = scorer.types[record["skill_type"]]
     reader = FactReader(bound.schema, bound.facts)
@@ -400,7 +387,7 @@ def best_moves(  # noqa: PLR0913  # the search, and its bounds
         tree for each in bound.values for tree in getattr(each, "trees", ())
     ) | {Fraction(gate.below, NANO) for gate in bound.gates}
     unknowns = [
-        unknown_of(fact, bound.domains[fact.digest], constants, moves=moves(fact))
+        unknown_of(fact, bound.domains[fact.digest], constants, moves=is_submitted(fact))
         for fact in bound.facts
     ]
     starts = np.array([[number] for number in facts.values()], np.int64)
@@ -441,7 +428,7 @@ def _built(
     items = list(_rewritten({**made, SUBMISSION: None}, {**record, SUBMISSION: None}))
     moved = {**record, SUBMISSION: _with_items(made[SUBMISSION], items)}
     facts = reader.integers(moved)
-    return None if facts is None else Move(moved, facts, _value_of(space, facts))
+    return None if facts is None else Move(moved, _value_of(space, facts))
 
 
 def _rewritten(made: Any, record: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401  # JSON values

@@ -40,12 +40,12 @@ class Asset:
     media_type: str
 
 
-def read_assets(folder: Path = FOLDER) -> dict[str, Asset]:
-    """Return the files of a folder by their path in it, such as ``site.css``."""
+def read_assets() -> dict[str, Asset]:
+    """Return the files of the pages by their path in their folder, such as ``site.css``."""
     found = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(FOLDER.rglob("*")):
         if path.suffix in _MEDIA_TYPES and path.is_file():
-            name, body = path.relative_to(folder), path.read_bytes()
+            name, body = path.relative_to(FOLDER), path.read_bytes()
             digest = hashlib.sha256(body).hexdigest()[:_DIGITS]
             address = f"{PREFIX}{name.with_suffix('').as_posix()}.{digest}{name.suffix}"
             found[name.as_posix()] = Asset(address, body, _MEDIA_TYPES[path.suffix])

@@ -14,13 +14,15 @@ from functools import cached_property
 from typing import Any
 
 import attrs
-import numpy as np
 
+from tallystick.errors import UndecidedError
 from tallystick.json_values import json_fields
 from tallystick.plugins.generator import Draw
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.scores import walk
 from tallystick.scoring.value import Value
-from tallystick_conformance.search import SUBMISSION, Effort, Space, best_moves
+from tallystick_conformance.search import SUBMISSION, Effort, best_moves
 from tallystick_conformance.testing.record_checker import FactReader
 from tallystick_simulation.behaviour import BEHAVIOURS, Behave, RecordObject, rush
 from tallystick_simulation.pool import Key, TypePool
@@ -139,7 +141,7 @@ def _proposed(trial: Trial, value: Value) -> Iterator[Submission]:
     for number, record in enumerate(honest[:_SEARCHED]):
         yield record[SUBMISSION]
         seed = trial.setting.seed + number
-        moves = best_moves(scorer, record, value, seed=seed, effort=_EFFORT)
+        moves = best_moves(scorer, record, value, seed, _EFFORT)
         yield from (move.record[SUBMISSION] for move in moves[:_PROPOSED])
 
 
@@ -160,14 +162,12 @@ class _Judge:
         return self.trial.pool.of(self.trial.skill_type)
 
     @cached_property
-    def _space(self) -> Space:
-        rules, name = self.trial.rules, self.trial.skill_type
-        bound = rules.types[name]
-        return Space(bound, rules.thresholds[name], bound.facts, (self.value,))
+    def _bound(self) -> BoundType:
+        return self.trial.rules.types[self.trial.skill_type]
 
     @cached_property
     def _reader(self) -> FactReader:
-        return FactReader(self._space.bound.schema, self._space.bound.facts)
+        return FactReader(self._bound.schema, self._bound.facts)
 
     @cached_property
     def _idle(self) -> tuple[RecordObject, ...]:
@@ -182,17 +182,15 @@ class _Judge:
         """Return the mean score of an answer, in nano."""
         profile, draw = self._pool.profile, Draw(0)
         answers = (_given(submission, profile, draw, record) for record in self._idle)
-        rows = [
-            [*facts.values()]
-            for answer in answers
-            if answer is not None
-            for facts in (self._reader.integers(answer),)
-            if facts is not None
-        ]
-        if not rows:
+        return sum(map(self._score, answers)) // max(1, len(self._idle))
+
+    def _score(self, answer: RecordObject | None) -> int:
+        """Return the score of a record in nano; 0 of one that has none."""
+        facts = None if answer is None else self._reader.integers(answer)
+        if facts is None:
             return 0
-        table = np.array(rows, np.int64).T
-        digests = [fact.digest for fact in self._space.bound.facts]
-        columns = dict(zip(digests, table, strict=True))
-        scores = self._space.scores(columns, len(rows)).columns[self.value]
-        return int(scores.sum()) // len(self._idle)
+        cuts = self._bound.cuts(self.trial.rules.thresholds[self._bound.name])
+        try:
+            return walk(self._bound.values, facts, cuts)[self.value] or 0
+        except UndecidedError:
+            return 0

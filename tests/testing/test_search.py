@@ -111,10 +111,10 @@ def test_a_miner_who_is_wrong_finds_what_pays_and_changes_the_submission_alone()
     honest = example(scorer, "rag_knowledge")
     wrong = {**honest, "submission": {**honest["submission"], "verdict": "ALLOW", "findings": []}}
     quality = scorer.types["rag_knowledge"].quality
-    found = best_moves(scorer, wrong, quality, effort=SMALL)
+    found = best_moves(scorer, wrong, quality, 0, SMALL)
     before = value_of(scorer, wrong)
     assert found
-    assert found == best_moves(scorer, wrong, quality, effort=SMALL)
+    assert found == best_moves(scorer, wrong, quality, 0, SMALL)
     assert [move.value for move in found] == sorted((m.value for m in found), reverse=True)
     for move in found:
         assert value_of(scorer, move.record) == move.value > before
@@ -125,8 +125,7 @@ def test_without_a_better_submission_there_are_no_moves() -> None:
     scorer = tallystick.load("skills@1.2.0")
     record = example(scorer, "rag_knowledge")
     quality = scorer.types["rag_knowledge"].quality
-    best = best_moves(scorer, record, quality, effort=SMALL)
+    best = best_moves(scorer, record, quality, 0, SMALL)
     assert all(move.value <= 10**9 for move in best)
-    assert best_moves(scorer, record, quality, effort=SMALL, moves=lambda _: False) == ()
     silent = {k: v for k, v in record.items() if k != "submission"}
-    assert best_moves(scorer, silent, quality, effort=SMALL) == ()
+    assert best_moves(scorer, silent, quality, 0, SMALL) == ()

@@ -72,9 +72,9 @@ def of_type(
     return tuple(_distinct([*valid, *usual, *at_ends]))
 
 
-def large(checker: RecordChecker, seed: int = SEED) -> list[JSON]:
+def large(checker: RecordChecker) -> list[JSON]:
     """Return valid records of which each part is as small or as large as it may be."""
-    return _made(checker, seed, _LARGE, _LARGE_COUNT, _LARGE_COUNT * _TRIES_AT_ENDS)
+    return _made(checker, SEED, _LARGE, _LARGE_COUNT, _LARGE_COUNT * _TRIES_AT_ENDS)
 
 
 def line(record: Mapping[str, Any]) -> bytes:
