@@ -55,3 +55,9 @@ def test_what_is_shown_can_be_written(name: str, tmp_path: Path) -> None:
     assert _shown(after) == shown
     one, other = (tallystick.load(path).rule_set for path in (before, after))
     assert [step for _, step in placed_steps(one)] == [step for _, step in placed_steps(other)]
+
+
+@pytest.mark.parametrize("name", RULE_SETS)
+def test_each_step_is_told_in_words(name: str) -> None:
+    told = [(step.do, step.sentence) for _, step in placed_steps(tallystick.load(name).rule_set)]
+    assert [text for do, text in told if text.startswith(f"do {do}")] == []

@@ -307,6 +307,7 @@ class Top(DrawnStep):
 
     k: int
     lack = "{step.of} is not among the {step.k} greatest"
+    meaning = "the {step.k} greatest values of {step.of}"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -325,6 +326,7 @@ class OnePer(DrawnStep):
 
     key: str = attrs.field(metadata=names("a text"))
     lack = "{step.of} is not the greatest of its {step.key}"
+    meaning = "the greatest {step.of} of each {step.key}, and 0 for the others"
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column with 0 for the others."""

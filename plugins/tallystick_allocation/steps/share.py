@@ -139,6 +139,12 @@ class Equal(StepOfColumn):
     gives = "flat"
     limits = UNIT
 
+    @property
+    def sentence(self) -> str:
+        """Who gets an equal part."""
+        flag = "" if self.where is None else f" that is {self.where}"
+        return f"an equal part for each miner of {self.of}{flag}"
+
     def sums_to_one(self, _: bool, /) -> bool:
         """Return true: equal parts always sum to 1."""
         return True
@@ -188,6 +194,7 @@ class ByRank(OrderedStep, StepOfColumn):
     ties: Literal["order", "pooled"] = "order"
     then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
     lack = "{step.of} is too low for a place with a part"
+    meaning = "a part for each place by {step.of}"
 
     @property
     def sizes(self) -> tuple[int, ...]:
