@@ -7,8 +7,8 @@ A file is read or refused with an error of the engine, never with another one. B
 - a rule set that loads scores, and its digest is the same when it is loaded again;
 - a state takes all of a file of events or nothing, and its log leads to what it holds;
 - an export or a store that is accepted is the one that was written;
-- whatever an envelope says that somebody has signed is what was signed; every group of a trust file
-  is reached by all of its keys and by nobody's; a wallet signs by the key of its address;
+- every group of a trust file is reached by all of its keys and by nobody's; a wallet signs by the
+  key of its address;
 - what `proof_attack` says of notes, proofs, mappings and locks, and
   `population_attack` of populations, groups, cases of Yuma and metagraphs.
 """
@@ -23,7 +23,7 @@ from random import Random
 
 import pyarrow as pa
 from attack import hostile_files, population_attack, proof_attack
-from attack.hostile_lines import MINERS, mixed
+from attack.hostile_lines import MINERS, mixed, of_bytes
 from attrs import field, frozen
 from cli.command import ROOT
 from state.chronicle import feed, history
@@ -32,17 +32,13 @@ from trust import council
 import tallystick
 from tallystick.errors import InputError, RefusedError, TallystickError
 from tallystick.io.parquet import ParquetReader
-from tallystick.plugins.registry import installed
-from tallystick.scoring.facts.run import extract_file
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.rules import state_rules_of
 from tallystick_state.rules_in_force import RulesInForce, begun
 from tallystick_state.store.store import Store
 from tallystick_state.transfer import export_state, import_state
-from tallystick_state.trust.envelope import Envelope
 from tallystick_state.trust.signers import read_wallet
-from tallystick_state.trust.statement import statement_of
 from tallystick_state.trust.trust_file import read as read_trust_file
 
 RULES = "skills@1.2.0"
@@ -131,21 +127,6 @@ def _scored(path: Path) -> tuple[bytes, bytes]:
     output = path.with_name("out.jsonl")
     _scorer(RULES).score_file(path, output)
     return output.read_bytes(), output.with_name("out.jsonl.rejects.jsonl").read_bytes()
-
-
-@cache
-def _facts_of(folder: Path) -> bytes:
-    source, path = folder / "good.jsonl", folder / "good.facts.parquet"
-    source.write_bytes(mixed("facts", 40, _SKILLS, good=0.9).data)
-    extract_file(source, path, installed())
-    return path.read_bytes()
-
-
-def _facts(folder: Path, random: Random) -> str:
-    path = folder / "facts.parquet"
-    path.write_bytes(hostile_files.facts(random, _facts_of(folder)))
-    _scorer(RULES).score_file(path, folder / "out.jsonl")
-    return "read"
 
 
 @cache
@@ -241,22 +222,12 @@ def _store(folder: Path, random: Random) -> str:
     return "the same"
 
 
-def _signed(folder: Path, random: Random) -> str:
-    good = council.signed(council.to_adopt(), ["alice", "bob"])
-    data = hostile_files.of_bytes(random, good.to_json())
-    envelope = Envelope.of_json(data, str(folder))
-    statement_of(envelope, str(folder))
-    signers = envelope.verify(council.signer(name).public for name in ("alice", "bob")).signers
-    assert not signers or envelope.pae == good.pae
-    return "signed" if signers else "read"
-
-
 def _trust_file(folder: Path, random: Random) -> str:
     groups = {"council": {"keys": ["alice", "bob"], "threshold": 2}}
     keys = {name: council.key(name, hotkey=council.hotkey(name)) for name in ("alice", "bob")}
     good = council.root(keys=keys, groups=groups)
     path = folder / "trust.toml"
-    path.write_bytes(hostile_files.of_bytes(random, good.text.encode()))
+    path.write_bytes(of_bytes(random, good.text.encode()))
     found = read_trust_file(path)
     for group in found.groups.values():
         assert 1 <= group.threshold <= len({found.keys[name].public for name in group.keys})
@@ -271,7 +242,7 @@ def _wallet(folder: Path, random: Random) -> str:
     }
     # what is not read may be anything
     said["secretPhrase"] = "word " * 99
-    path.write_bytes(hostile_files.of_bytes(random, json.dumps(said).encode()))
+    path.write_bytes(of_bytes(random, json.dumps(said).encode()))
     path.chmod(0o600)
     found = read_wallet(path)
     assert found.public.verifies(b"message", found.sign(b"message"))
@@ -281,12 +252,10 @@ def _wallet(folder: Path, random: Random) -> str:
 KINDS: dict[str, Callable[[Path, Random], str]] = {
     "table": _table,
     "compressed": _compressed,
-    "facts": _facts,
     "rule set": _rule_set,
     "events": _events,
     "export": _export,
     "store": _store,
-    "envelope": _signed,
     "trust file": _trust_file,
     "wallet": _wallet,
     **proof_attack.KINDS,

@@ -17,38 +17,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attack.hostile_lines import MINERS, good_record, hostile, spoilt
+from attack.hostile_lines import MINERS, good_record, hostile, of_bytes, spoilt
 from records.mutations import KEYS, NUMBERS, TEXTS
 from state.resealed import rechained, reseal
 from state.subnet import event, record
-
-BYTES = tuple(map(bytes, ([0], [255], [128], [0] * 8, [255] * 8, [0] * 64)))
-
-
-def of_bytes(random: Random, data: bytes) -> bytes:
-    """A few bytes changed, cut out, put in or repeated, or the file cut."""
-    changed = bytearray(data)
-    for _ in range(random.choice((1, 1, 1, 4, 40))):
-        at = random.randrange(len(changed) + 1)
-        match random.randrange(7):
-            case 0:
-                changed[at:] = b""
-            case 1:
-                changed[at : at + 1] = bytes([random.randrange(256)])
-            case 2:
-                changed[at:at] = random.choice(BYTES)
-            case 3:
-                piece = random.choice(BYTES)
-                changed[at : at + len(piece)] = piece
-            case 4:
-                changed[at : at + random.choice((1, 8, 64, 512))] = b""
-            case 5:
-                other = random.randrange(len(changed) + 1)
-                changed[at:at] = changed[other : other + random.choice((1, 8, 512))]
-            case _ if changed:
-                place = min(at, len(changed) - 1)
-                changed[place] ^= 1 << random.randrange(8)
-    return bytes(changed)
 
 
 def compressed(random: Random, lines: bytes) -> tuple[str, bytes]:
@@ -176,33 +148,6 @@ def _odd_table(random: Random, table: pa.Table) -> pa.Table:
                 if place < 0
                 else table.set_column(place, name, column)
             )
-
-
-def facts(random: Random, whole: bytes) -> bytes:
-    """A facts file whose values or whose metadata were changed, sealed or not."""
-    if random.random() < 0.5:
-        return of_bytes(random, whole)
-    table = pq.read_table(io.BytesIO(whole))
-    said = dict(table.schema.metadata or {})
-    place = random.randrange(table.num_columns)
-    if random.random() < 0.5 and said:
-        key = random.choice(list(said))
-        said[key] = of_bytes(random, said[key])
-        table = table.replace_schema_metadata(said)
-    elif random.random() < 0.5:
-        column = random.choice(_COLUMNS)(table.num_rows)
-        table = table.set_column(place, table.column_names[place], column)
-    else:
-        column = table.column(place)
-        if pa.types.is_integer(column.type):
-            number = random.choice((-1, 2**62, -(2**63), 0, 10**9 + 1))
-            column = pa.array([number] * table.num_rows, column.type)
-            table = table.set_column(place, table.column_names[place], column)
-        else:
-            table = table.take(random.choices(range(table.num_rows), k=table.num_rows))
-    file = io.BytesIO()
-    pq.write_table(table, file)
-    return file.getvalue()
 
 
 _TOML = (

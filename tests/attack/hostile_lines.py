@@ -5,7 +5,7 @@ have several. What was mutated may still be a good record: a schema says so, not
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -27,6 +27,7 @@ MINERS = tuple(f"hk-{number}" for number in range(8))
 VALIDATORS = ("val-0", "val-1", "val-2")
 ROUNDS = 3
 
+BYTES = tuple(map(bytes, ([0], [255], [128], [0] * 8, [255] * 8, [0] * 64)))
 _JUNK = (
     *(b"\0", b"\r", b"\x1b[2J", b"\x7f", b"\x85", b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5"),
     *(b"\xef\xbb\xbf", b"\xe2\x80\xae", b"\xe2\x80\xa8", b"\xf0\x9f\x98", b"\\ud800", b"\\u0000"),
@@ -177,37 +178,30 @@ def spoilt(random: Random, line: bytes) -> bytes:
     return random.choice(_OF_BYTES)(random, line)
 
 
-def _flip(random: Random, line: bytes) -> bytes:
-    at = random.randrange(len(line) + 1)
-    return line[:at] + bytes([random.randrange(256)]) + line[at + 1 :]
-
-
-def _insert(random: Random, line: bytes) -> bytes:
-    at = random.randrange(len(line) + 1)
-    return line[:at] + random.choice(_JUNK) + line[at:]
-
-
-def _replace(random: Random, line: bytes) -> bytes:
-    at = random.randrange(len(line) + 1)
-    return line[:at] + random.choice(_JUNK) + line[at + random.randrange(9) :]
-
-
-def _cut(random: Random, line: bytes) -> bytes:
-    start, end = _two_places(random, line)
-    return line[:start] + line[end:]
-
-
-def _truncate(random: Random, line: bytes) -> bytes:
-    return line[: random.randrange(len(line) + 1)]
-
-
-def _repeat(random: Random, line: bytes) -> bytes:
-    start, end = _two_places(random, line)
-    return line[:end] + line[start:end] * random.choice((1, 3)) + line[end:]
-
-
-def _two_places(random: Random, line: bytes) -> list[int]:
-    return sorted(random.randrange(len(line) + 1) for _ in range(2))
+def of_bytes(random: Random, data: bytes, pieces: Sequence[bytes] = BYTES) -> bytes:
+    """A few bytes changed, cut out, put in or repeated, or all of it cut."""
+    changed = bytearray(data)
+    for _ in range(random.choice((1, 1, 1, 4, 40))):
+        at = random.randrange(len(changed) + 1)
+        match random.randrange(7):
+            case 0:
+                changed[at:] = b""
+            case 1:
+                changed[at : at + 1] = bytes([random.randrange(256)])
+            case 2:
+                changed[at:at] = random.choice(pieces)
+            case 3:
+                piece = random.choice(pieces)
+                changed[at : at + len(piece)] = piece
+            case 4:
+                changed[at : at + random.choice((1, 8, 64, 512))] = b""
+            case 5:
+                other = random.randrange(len(changed) + 1)
+                changed[at:at] = changed[other : other + random.choice((1, 8, 512))]
+            case _ if changed:
+                place = min(at, len(changed) - 1)
+                changed[place] ^= 1 << random.randrange(8)
+    return bytes(changed)
 
 
 def _merge(random: Random, line: bytes) -> bytes:
@@ -232,12 +226,12 @@ def _digits(random: Random, line: bytes) -> bytes:
     """Another number in the place of a digit."""
     places = [n for n, byte in enumerate(line) if byte in b"0123456789"]
     if not places:
-        return _insert(random, line)
+        return of_bytes(random, line, _JUNK)
     at = random.choice(places)
     return line[:at] + random.choice(NUMBERS).encode() + line[at + 1 :]
 
 
 _OF_BYTES: tuple[Callable[[Random, bytes], bytes], ...] = (
-    *(_flip, _flip, _insert, _insert, _replace, _cut, _truncate, _repeat, _merge, _mark, _break),
-    *(_encode, _digits, _digits),
+    *[lambda random, line: of_bytes(random, line, _JUNK)] * 8,
+    *(_merge, _mark, _break, _encode, _digits, _digits),
 )

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from allocation.subnets import rules_from
 from allocation.tables import rules_with
 from attack import hostile_files
+from attack.hostile_lines import of_bytes
 from consensus.vectors import cases, scorer_of
 from yuma.nets import odd_net
 
@@ -57,7 +58,7 @@ def _spoilt(random: Random, whole: bytes) -> bytes:
     if random.random() < 0.1:
         return whole
     if random.random() < 0.3:
-        return hostile_files.of_bytes(random, whole)
+        return of_bytes(random, whole)
     return hostile_files.other_json(random, whole.decode()).encode("utf-8", "surrogatepass")
 
 
@@ -90,7 +91,7 @@ def population(folder: Path, random: Random) -> str:
     chosen = random.choice([*files])
     table, given_round, given_carry = files
     for path, whole in files.items():
-        make = hostile_files.of_bytes if path == table and end != ".jsonl" else _spoilt_line
+        make = of_bytes if path == table and end != ".jsonl" else _spoilt_line
         path.write_bytes(make(random, whole) if path == chosen else whole)
     found = tallystick.allocate(rules, table, round=given_round, carry=given_carry)
     total = sum(found.weights.values())
@@ -143,7 +144,7 @@ def metagraph(folder: Path, random: Random) -> str:
     """Who validates, of JSON or of CSV."""
     path = folder / "validators"
     whole = random.choice((json.dumps(_METAGRAPH).encode(), b"hotkey,stake\n5A,60.5\n5B,40\n"))
-    path.write_bytes((_spoilt if whole[:1] == b"{" else hostile_files.of_bytes)(random, whole))
+    path.write_bytes((_spoilt if whole[:1] == b"{" else of_bytes)(random, whole))
     found = validators_of(path)
     assert all(each.hotkey and each.stake > 0 for each in found)
     assert len({each.hotkey for each in found}) == len(found)

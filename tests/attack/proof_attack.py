@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from attack import hostile_files
-from attack.hostile_lines import mixed
+from attack.hostile_lines import mixed, of_bytes
 from state.chronicle import feed, history
 from trust import council
 
@@ -36,7 +36,7 @@ def _spoilt(random: Random, data: bytes) -> bytes:
     if random.random() < 0.1:
         return data
     if random.random() < 0.4:
-        return hostile_files.of_bytes(random, data)
+        return of_bytes(random, data)
     lines = data.split(b"\n")
     place = random.choice([n for n, line in enumerate(lines) if line])
     lines[place] = hostile_files.other_json(random, lines[place].decode()).encode(
@@ -66,7 +66,7 @@ def note(folder: Path, random: Random) -> str:
     """A checkpoint, as a note, which others have signed too."""
     own = read_checkpoint((_lived(folder) / "checkpoint2.txt").read_bytes())
     whole = own.signed(BOB).signed(CAROL).to_text().encode()
-    data = hostile_files.of_bytes(random, whole)
+    data = of_bytes(random, whole)
     signers = read_note(data).signers([ALICE.public])
     assert not signers or read_note(data).text == read_note(whole).text
     read_checkpoint(data)
@@ -140,7 +140,7 @@ def _locked() -> bytes:
 def locked(_: Path, random: Random) -> str:
     """A lock."""
     whole = _locked()
-    make = random.choice((hostile_files.of_bytes, hostile_files.rule_set))
+    make = random.choice((of_bytes, hostile_files.rule_set))
     found = lock_file.parse(make(random, whole), "tallystick.lock")
     assert lock_file.parse(found.to_text().encode(), "again.lock") == found
     return "the same" if found == lock_file.parse(whole, "whole.lock") else "another"

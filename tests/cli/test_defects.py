@@ -89,28 +89,6 @@ def test_all_other_records_of_a_file_are_scored(
     assert "report the line" in told.getMessage()
 
 
-@pytest.mark.nightly
-def test_facts_are_taken_of_all_others(records: Path, failing: str, tmp_path: Path) -> None:
-    if failing == "validation":
-        spoilt(records)
-    others, facts = expected(records, tmp_path), tmp_path / "facts.parquet"
-    taken = run("facts", records, "-o", facts)
-    results = tmp_path / "results.jsonl"
-    if failing == "columns":
-        # nothing is scored yet
-        assert taken.status == 0
-        check_run(run("score", facts, "--rules", RULES, "-o", results), results, others)
-        return
-    assert taken.status == 3
-    assert "1 rejected, see" in taken.out
-    (reject,) = map(json.loads, Path(f"{facts}.rejects.jsonl").read_bytes().splitlines())
-    check_reject(reject)
-    assert json.loads(Path(f"{facts}.receipt.json").read_bytes())["counts"]["internal_errors"] == 1
-    # the facts of the others are there
-    run("score", facts, "--rules", RULES, "-o", results)
-    assert results.read_bytes().splitlines() == others
-
-
 def test_from_python_it_is_a_reject_or_an_error(
     records: Path, failing: str, caplog: pytest.LogCaptureFixture
 ) -> None:

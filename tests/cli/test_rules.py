@@ -45,15 +45,6 @@ def lines_of(path: Path) -> list[int]:
     return [next(n for n, line in enumerate(lines, 1) if part in line) for part in MISTAKES]
 
 
-def test_list_names_every_shipped_rule_set_with_its_digest(digests: dict[str, str]) -> None:
-    found = run("rules", "list")
-    assert (found.status, found.err) == (0, "")
-    heading, *lines = found.out.splitlines()
-    assert heading.startswith("rule set")
-    listed = [line.split() for line in lines if not line.startswith(" ")]
-    assert listed == [[name, digest] for name, digest in digests.items()]
-
-
 def test_list_tells_which_rule_set_does_not_load() -> None:
     formulas = {n: f for n, f in installed().formulas.items() if n != "skills/detection@1"}
     lacking = attrs.evolve(installed(), formulas=formulas)

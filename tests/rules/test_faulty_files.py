@@ -116,18 +116,6 @@ def test_all_mistakes_of_a_file_are_reported_together_in_its_order(
     assert all(p.line for p in problems)
 
 
-def test_the_error_message_lists_every_problem_with_file_and_line(
-    tmp_path: Path, registry: Registry
-) -> None:
-    path = tmp_path / "rules.toml"
-    path.write_text("[rule_set]\nname = 1\n", encoding="utf-8")
-    with pytest.raises(RuleSetError) as caught:
-        read(path, registry)
-    message = str(caught.value)
-    assert f"{path}:2: rule_set.name: found 1, expected a name of lower-case" in message
-    assert message.count("\n") + 1 == len(caught.value.problems)
-
-
 JUNK = [
     "1",
     "-1",

@@ -12,7 +12,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import attrs
 import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,7 +33,6 @@ from tallystick.plugins.author import (
     require,
     unrounded,
 )
-from tallystick.records.rejects import Reject
 from tallystick.resources import schema_path
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
@@ -204,12 +202,6 @@ WITH_ODD = TEXT.replace('"delay"]', '"delay", "odd"]')
 
 
 UNSAFE: list[tuple[Formula, str]] = [
-    (odd(lambda _: parcels.sent / 10), "found that it can be from 0 to 5, expected 0 to 1"),
-    (
-        odd(lambda _: parcels.weight * 10**6, within=(0, 10**13)),
-        "expected at most 9223372036 either way, as published values have 64 bits",
-    ),
-    (odd(lambda _: parcels.sent / parcels.lost), "found a division by lost, which can be 0"),
     (odd(lambda _: published("delay"), within=(0, 1000)), CAN_BE_NULL),
     (odd(lambda _: unrounded("delay"), within=(0, 1000)), CAN_BE_NULL),
     (
@@ -352,11 +344,3 @@ def test_an_explanation_has_a_step_for_each_measure(scorer: Scorer) -> None:
         "0.571428571",
         "-4.125000000",
     ]
-
-
-def test_a_bad_record_is_a_reject_as_anywhere(scorer: Scorer) -> None:
-    bad = parcel(sent=51)
-    (found,) = scorer.score_many([bad])
-    assert isinstance(found, Reject)
-    assert found.path == "submission.sent"
-    assert attrs.asdict(found)["task_id"] == "t-1"

@@ -86,15 +86,6 @@ def test_a_chunk_of_mixed_epochs_is_scored_span_by_span(scorers: Scorers) -> Non
     assert batch.rejects
 
 
-def test_one_record_after_the_other_gives_the_same(scorers: Scorers) -> None:
-    data = records(200)
-    one_by_one = list(changing(scorers).score_many(data))
-    for number, (found, expected) in enumerate(
-        zip(one_by_one, span_by_span(scorers, data), strict=True), 1
-    ):
-        assert found == expected, number
-
-
 def test_snapshots_are_completed_by_the_rules_of_their_epochs(scorers: Scorers) -> None:
     data = records(300)
     pinned = {
