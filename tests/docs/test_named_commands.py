@@ -20,18 +20,6 @@ _OF_ITS_PLUGIN = {"docs/extending.md": {"reviews", "--agreed"}}
 """Words of the commands and options that a page builds by itself."""
 
 
-# what the rows of a page's own example bring, which nobody has installed
-_ROW = re.compile(r'Command\(\s*(?:path=)?\(("[^)]*)\)')
-_FLAG = re.compile(r'flag="(--[a-z-]+)"')
-
-
-def _is_brought(page: Page, words: tuple[str, ...]) -> bool:
-    """Whether words are a command, or have an option, that the page itself adds."""
-    paths = [tuple(re.findall(r'"([a-z-]+)"', path)) for path in _ROW.findall(page.text)]
-    flags = {*_FLAG.findall(page.text)}
-    return any(words[: len(path)] == path for path in paths) or not flags.isdisjoint(words)
-
-
 def _named(name: str) -> Iterator[tuple[str, ...]]:
     page = Page.of(name)
     blocks = (block.text for block in page.blocks() if block.language in {"sh", "bash"})
@@ -40,8 +28,7 @@ def _named(name: str) -> Iterator[tuple[str, ...]]:
         words = tuple(span.split())
         if words[:1] != ("tallystick",) or len(words) == 1 or span in _NO_COMMANDS:
             continue
-        if not _is_brought(page, words[1:]):
-            yield words[1:]
+        yield words[1:]
 
 
 def _checked(words: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:

@@ -1,14 +1,11 @@
-"""The keys, words and limits that a JSON Schema holds, with what they belong to."""
+"""The keys and words that a JSON Schema holds, with what they belong to."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 Schema = Mapping[str, Any]
-
-_LIMIT = re.compile(r"(min|max)(imum|Length|Items|Properties)")
 
 
 def keys_of(part: Schema, whole: Schema, owner: str = "") -> Iterator[tuple[str, str]]:
@@ -27,18 +24,6 @@ def words_in(part: Schema, whole: Schema) -> Iterator[str]:
     yield from (word for word in part.get("enum", ()) if isinstance(word, str))
     for inner in (*part.get("properties", {}).values(), *_held(part)):
         yield from words_in(inner, whole)
-
-
-def limits_in(value: object) -> Iterator[int]:
-    """Every limit of a number, a text, a list or a map."""
-    if isinstance(value, Mapping):
-        for keyword, inner in value.items():
-            if _LIMIT.fullmatch(keyword):
-                yield inner
-            yield from limits_in(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from limits_in(inner)
 
 
 def resolved(part: Schema, whole: Schema) -> Schema:
