@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 import venv
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from decimal import Decimal
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -27,15 +27,16 @@ from tallystick_conformance.releases import as_recorded
 from tallystick_conformance.testing.history import history_of
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = ROOT / "plugins" / "tallystick_conformance" / "template"
-NAMES = [
-    ("acme-translation", None),
-    ("b", None),
-    ("x9-2-k", "x9-2-k/answers"),
-    ("tall-ships", "true"),
-    ("long" * 16, "t" * 64),
+PROJECTS = [
+    ("acme-translation", None, PARTS),
+    ("b", None, PARTS),
+    ("x9-2-k", "x9-2-k/answers", PARTS),
+    ("tall-ships", "true", PARTS),
+    ("long" * 16, "t" * 64, PARTS),
+    *(("acme-few", None, tuple(each for each in PARTS if each != part)) for part in PARTS),
+    ("acme-few", None, ()),
 ]
-"""Names of projects with their skill types; None is the default."""
+"""Names of projects with their skill types, of which None is the default, and their parts."""
 ENVIRONMENT = {
     name: value
     for name, value in os.environ.items()
@@ -64,62 +65,29 @@ def with_plugin(folder: Path, patch: pytest.MonkeyPatch) -> Registry:
     return registry([*entry_points(group=GROUP), EntryPoint(name, target, GROUP)])
 
 
-@pytest.fixture(params=NAMES, ids=lambda names: names[0][:20])
-def names(request: pytest.FixtureRequest) -> tuple[str, str | None]:
-    found: tuple[str, str | None] = request.param
-    return found
-
-
-@pytest.fixture
-def files(names: tuple[str, str | None]) -> Mapping[str, str]:
-    return files_of(project(*names))
-
-
-CHOICES = [
-    tuple(part for part in PARTS if part not in left_out)
-    for left_out in (
-        (),
-        ("tiers",),
-        ("emission",),
-        ("allocation",),
-        ("reputation",),
-        PARTS,
-    )
-]
-"""The parts of rule sets that are tried."""
-
-
-def test_no_placeholder_is_left(files: Mapping[str, str]) -> None:
-    for path, text in files.items():
-        assert not re.search(r"\{\{\w", path + text), path
-
-
-def test_every_file_of_the_template_is_used(files: Mapping[str, str]) -> None:
-    assert len(files) == len(list(TEMPLATE.iterdir()))
-    assert len(set(files.values())) == len(files)
-
-
-def test_the_project_says_what_it_needs_and_offers(
-    names: tuple[str, str | None], files: Mapping[str, str]
-) -> None:
-    said = tomllib.loads(files["pyproject.toml"])["project"]
-    package = names[0].replace("-", "_")
-    assert said["name"] == names[0]
-    assert said["dependencies"] == ["tallystick"]
-    assert said["optional-dependencies"] == {"test": ["hypothesis", "mypy", "pytest", "ruff"]}
-    assert said["entry-points"] == {GROUP: {names[0]: f"{package}.plugin"}}
-    assert {f"{package}/__init__.py", f"{package}/py.typed"} <= files.keys()
-
-
-def test_every_file_that_the_readme_names_is_there(files: Mapping[str, str]) -> None:
+def test_every_file_that_the_readme_names_is_there() -> None:
+    files = files_of(project("acme-translation"))
     named = re.findall(r"^\| `([^`]+)`", files["README.md"], re.MULTILINE)
     assert len(named) > 5
     for path in (each for each in named if "/" in each):
         assert path in files or any(file.startswith(path) for file in files), path
 
 
-def assert_recorded(package: Path, plugins: Registry, name: str) -> None:
-    """The formulas of a project are those that it has recorded as released."""
+@pytest.mark.parametrize(("name", "skill_type", "parts"), PROJECTS)
+def test_a_project_loads_scores_and_is_recorded_as_it_is(
+    name: str,
+    skill_type: str | None,
+    parts: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for path, text in files_of(project(name, skill_type, parts)).items():
+        assert not re.search(r"\{\{\w|%%", path + text), path
+    folder = written(tmp_path, name, skill_type, parts)
+    package = folder / name.replace("-", "_")
+    plugins = with_plugin(folder, monkeypatch)
+    assert plugins.refused == {}
+
     released = json.loads((package / "released.json").read_text())
     offered = plugins.plugins[name].formulas
     assert released["formulas"] == {formula.name: formula.digest for formula in offered}
@@ -129,19 +97,10 @@ def assert_recorded(package: Path, plugins: Registry, name: str) -> None:
         for formula in offered
     }
 
-
-def test_a_project_loads_and_scores_as_it_is(
-    tmp_path: Path, names: tuple[str, str | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, skill_type = names
-    folder = written(tmp_path, name, skill_type)
-    package = folder / name.replace("-", "_")
-    plugins = with_plugin(folder, monkeypatch)
-    assert plugins.refused == {}
-
-    assert_recorded(package, plugins, name)
-
     scorer = tallystick.load(f"{name}@1.0.0", registry=plugins)
+    rules = scorer.rule_set
+    has = {"tiers": rules.tiers, "emission": rules.emission} | rules.sections
+    assert {part for part in PARTS if has.get(part) is not None} == {*parts}
     results = [scorer.score(line) for line in (package / "examples.jsonl").read_text().splitlines()]
     expected = [Decimal("0.700486461"), Decimal(1), Decimal(0), None]
     assert [result.quality for result in results] == expected
@@ -151,22 +110,6 @@ def test_a_project_loads_and_scores_as_it_is(
     history = history_of(3, types, miners=9, validators=2, epochs=1, rounds=3)
     scored = list(scorer.score_many(history.lines(50)))
     assert [each for each in scored if isinstance(each, tallystick.Reject)] == []
-
-
-@pytest.mark.parametrize("parts", CHOICES, ids=lambda parts: "-".join(parts) or "none")
-def test_every_choice_of_parts_loads_and_is_recorded(
-    parts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = files_of(project("acme-few", None, parts))
-    assert not [path for path, text in files.items() if "%%" in text]
-    folder = written(tmp_path, "acme-few", parts=parts)
-    plugins = with_plugin(folder, monkeypatch)
-    assert_recorded(folder / "acme_few", plugins, "acme-few")
-    rules = tallystick.load("acme-few@1.0.0", registry=plugins).rule_set
-    assert (rules.tiers is not None) == ("tiers" in parts)
-    assert (rules.emission is not None) == ("emission" in parts)
-    assert ("allocation" in rules.sections) == ("allocation" in parts)
-    assert ("reputation" in rules.sections) == ("reputation" in parts)
 
 
 def test_a_new_line_pays_somebody_with_and_without_a_state(
@@ -207,17 +150,12 @@ def run(*arguments: str | Path, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.nightly
-def test_the_code_of_a_project_passes_its_own_linter(tmp_path: Path) -> None:
-    folder = written(tmp_path, "acme-translation")
+@pytest.mark.process
+def test_a_project_passes_its_own_tests_and_its_own_linter(tmp_path: Path) -> None:
+    folder = written(tmp_path / "project", "acme-translation", "acme-translation/translation")
     ruff = (sys.executable, "-m", "ruff")
     run(*ruff, "check", "--no-cache", ".", cwd=folder)
     run(*ruff, "format", "--no-cache", "--check", ".", cwd=folder)
-
-
-@pytest.mark.process
-def test_a_project_passes_its_own_tests(tmp_path: Path) -> None:
-    folder = written(tmp_path / "project", "acme-translation", "acme-translation/translation")
     metadata = tmp_path / "installed" / "acme_translation-0.1.0.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(
@@ -232,36 +170,29 @@ def test_a_project_passes_its_own_tests(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "skill_type", "message"),
     [
-        *("", "Acme", "acme_translation", "2acme", "-acme", "acme-", "ac--me", "acme!", "acmé"),
-        *("a" * 65, "acme\n", "../acme", "acme translation"),
+        *(
+            (name, None, f"found the name {name!r}, expected at most 64 lower-case letters")
+            for name in (
+                *("", "Acme", "acme_translation", "2acme", "-acme", "acme-", "ac--me", "acme!"),
+                *("acmé", "a" * 65, "acme\n", "../acme", "acme translation"),
+            )
+        ),
+        *(
+            (name, None, "its package could not be imported")
+            for name in ("class", "json", "async", "concurrent", "tests")
+        ),
+        *(
+            ("acme", name, f"found the skill type {name!r}, expected a name of lower-case letters")
+            for name in ("", "Answers", "a-b", "1st", "a/b/c", "a" * 65, 'a"', "a\n")
+        ),
+        ("acme", "other/answers", "before the slash but 'acme', the name of the plugin"),
     ],
 )
-def test_a_name_that_is_written_wrongly_is_refused(name: str) -> None:
-    with pytest.raises(PluginError, match="expected at most 64 lower-case letters") as caught:
-        project(name)
-    assert repr(name) in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["class", "json", "async", "concurrent", "tests"])
-def test_a_name_that_cannot_be_imported_is_refused(name: str) -> None:
-    with pytest.raises(PluginError, match="its package could not be imported"):
-        project(name)
-
-
-@pytest.mark.parametrize(
-    "skill_type", ["", "Answers", "a-b", "1st", "a/b/c", "a" * 65, 'a"', "a\n"]
-)
-def test_a_skill_type_that_is_written_wrongly_is_refused(skill_type: str) -> None:
-    with pytest.raises(PluginError, match="expected a name of lower-case letters") as caught:
-        project("acme", skill_type)
-    assert repr(skill_type) in str(caught.value)
-
-
-def test_a_skill_type_in_the_namespace_of_another_plugin_is_refused() -> None:
-    with pytest.raises(PluginError, match="before the slash but 'acme', the name of the plugin"):
-        project("acme", "other/answers")
+def test_a_name_that_is_none_is_refused(name: str, skill_type: str | None, message: str) -> None:
+    with pytest.raises(PluginError, match=re.escape(message)):
+        project(name, skill_type)
 
 
 @pytest.mark.parametrize(

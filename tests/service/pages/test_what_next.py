@@ -2,12 +2,13 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from typing import Any
 
 import pytest
+from examples import fast_rows
 from oracle.consensus import WEIGHTS
 
 import tallystick
@@ -32,7 +33,7 @@ def scorer(reference: str = "skills@1.2.0") -> Scorer:
     return tallystick.load(reference)
 
 
-def examples(reference: str) -> Iterator[JsonRecord]:
+def examples_in(reference: str) -> Iterator[JsonRecord]:
     rules = scorer(reference)
     for name in rules.types:
         path = rules.registry.skill_types[name].examples
@@ -51,7 +52,7 @@ EXAMPLES = [
         marks=[pytest.mark.nightly] if reference == "skills@1.0.0" else [],
     )
     for reference in ("skills@1.0.0", "skills@1.2.0", "workflow@1.2.0")
-    for record in examples(reference)
+    for record in examples_in(reference)
 ]
 
 
@@ -128,64 +129,55 @@ def test_a_move_is_what_the_engine_scores(
 
 
 def example(skill_type: str) -> JsonRecord:
-    return next(r for r in examples("skills@1.2.0") if r["skill_type"] == skill_type)
+    return next(r for r in examples_in("skills@1.2.0") if r["skill_type"] == skill_type)
 
 
 def found(moves: list[Move], reader: str, path: str) -> Move | None:
     return next((m for m in moves if (m.reader, m.path) == (reader, path)), None)
 
 
-@pytest.mark.parametrize(
-    "skill_type", [pytest.param("rag_knowledge", marks=pytest.mark.nightly), "declarative"]
-)
-def test_no_value_of_a_whole_number_earns_more(skill_type: str) -> None:
-    """Brute force: every latency of a window of one second, and what lies around it."""
-    record = example(skill_type)
-    record["task"] |= {"t_min_s": 2, "deadline_s": 3}
-    record["submission"]["latency_ms"] = 2950
-    best = max(
-        (scored(scorer(), moved(record, "submission.latency_ms", latency)).worth, -latency)
-        for latency in range(1900, 3100)
-    )
-    move = found(what_next(scorer(), record), "integer", "submission.latency_ms")
-    move = move or found(what_next(scorer(), record), "number", "submission.latency_ms")
-    assert move is not None
-    assert move.outcome.worth == best[0]
+WINDOW = ({"t_min_s": 2, "deadline_s": 3}, {"latency_ms": 2950})
+"""A task and a submission of a window of one second, in which the submission came late."""
+RISKS = [risk / 1000 for risk in range(1001)]
 
 
 @pytest.mark.parametrize(
-    "skill_type",
-    [
-        pytest.param("rag_knowledge", marks=pytest.mark.nightly),
-        "declarative",
-        pytest.param("agent_composition", marks=pytest.mark.nightly),
-    ],
+    ("skill_type", "changes", "path", "candidates"),
+    fast_rows(
+        [
+            # every latency of the window, and what lies around it
+            ("declarative", WINDOW, "submission.latency_ms", range(1900, 3100)),
+            ("rag_knowledge", WINDOW, "submission.latency_ms", range(1900, 3100)),
+            # between three places the axis is a line to the value that is asked
+            ("declarative", ({}, {}), "submission.risk_score", RISKS),
+            ("rag_knowledge", ({}, {}), "submission.risk_score", RISKS),
+            ("agent_composition", ({}, {}), "submission.risk_score", RISKS),
+            (
+                "declarative",
+                ({"ground_truth": "REVIEW"}, {}),
+                "submission.verdict",
+                ("ALLOW", "REVIEW", "BLOCK"),
+            ),
+        ],
+        0,
+        2,
+        5,
+    ),
 )
-def test_no_value_of_a_decimal_earns_more(skill_type: str) -> None:
-    """Brute force over three places; between them the axis is a line to the value that is asked."""
+def test_no_other_value_earns_more(
+    skill_type: str,
+    changes: tuple[JsonRecord, JsonRecord],
+    path: str,
+    candidates: Sequence[object],
+) -> None:
+    """Brute force over the candidates."""
     record = example(skill_type)
-    best = max(
-        scored(scorer(), moved(record, "submission.risk_score", risk / 1000)).worth
-        for risk in range(1001)
-    )
-    move = found(what_next(scorer(), record), "number", "submission.risk_score")
-    reached = scored(scorer(), record).worth if move is None else move.outcome.worth
+    record["task"] |= changes[0]
+    record["submission"] |= changes[1]
+    best = max(scored(scorer(), moved(record, path, value)).worth for value in candidates)
+    moves = [m for m in what_next(scorer(), record) if m.path == path and m.reader in SCALARS]
+    reached = max([m.outcome.worth for m in moves], default=scored(scorer(), record).worth)
     assert reached == best
-
-
-def test_no_option_earns_more() -> None:
-    record = example("declarative")
-    record["task"]["ground_truth"] = "REVIEW"
-    every = {
-        verdict: scored(scorer(), moved(record, "submission.verdict", verdict)).worth
-        for verdict in ("ALLOW", "REVIEW", "BLOCK")
-    }
-    move = found(what_next(scorer(), record), "choice", "submission.verdict")
-    assert move is not None
-    assert (move.after, move.outcome.worth) == (
-        max(every, key=lambda verdict: every[verdict]),
-        max(every.values()),
-    )
 
 
 def test_no_list_with_another_count_earns_more() -> None:
@@ -237,7 +229,7 @@ def test_a_list_moves_whatever_the_group_agreed_on(agreement: int) -> None:
 def test_the_edge_of_what_is_valid_is_tried(total: int) -> None:
     """Few values of a wide range are valid: no more steps are completed than planned."""
     rules = scorer("workflow@1.2.0")
-    record = next(examples("workflow@1.2.0"))
+    record = next(examples_in("workflow@1.2.0"))
     record["checks"] |= {"steps_completed": 0, "total_steps": total}
     move = found(what_next(rules, record), "integer", "checks.steps_completed")
     assert move is not None
