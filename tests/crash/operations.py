@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from attrs import frozen
+from state.rounds import SKILLS
 from state.signing import ALICE, BOB, written_root
 from state.store.test_round_groups import HOTKEYS, PYTHON, of_round
 from state.subnet import event, record, written
-from state.test_carry_file import SKILLS, carry_of
+from state.test_carry_file import carry_of
 from state.test_carry_file import lived as carried
 from state.trusted import FIRST, authority, rotation, successor, with_peer
 

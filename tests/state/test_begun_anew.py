@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from examples import fast_rows
-from state.test_carry_file import MINERS, ROUNDS, WORKFLOW
+from state.rounds import MINERS, ROUNDS, WORKFLOW
 
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify

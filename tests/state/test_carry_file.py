@@ -12,8 +12,8 @@ import pytest
 from cli.command import run
 from examples import fast_rows
 from state.resealed import reseal
+from state.rounds import BEFORE, MINERS, PYTHON, ROUNDS, SKILLS, WORKFLOW
 from state.signing import ALICE, BOB, VAL_1, Key, digest, envelope, root, written_root
-from state.subnet import Record, record, task
 from state.trusted import authority
 
 from tallystick.errors import DamagedError, InputError, StateError, TrustError
@@ -26,9 +26,6 @@ from tallystick_state.replay import verify
 from tallystick_state.rules_in_force import begin_under
 from tallystick_state.transfer import export_state, import_state
 
-WORKFLOW, SKILLS = "workflow@1.2.0", "skills@1.2.0"
-PYTHON = "executable_python"
-MINERS = tuple(f"hk-{n}" for n in range(9))
 NETWORK = """
 format = 1
 network = { name = "example", netuid = 7, anchor_block = 20 }
@@ -36,40 +33,7 @@ rounds = { blocks = 3 }
 epochs = { rounds = 4 }
 weights = { at = 4 }
 """
-BEFORE = 5
-"""Rounds of the life before."""
 Value = dict[str, Any]
-
-
-def tasks_of(number: int, epoch: int) -> list[Record]:
-    """A round of the workflow line, in which some miners have a task."""
-    return [
-        task(
-            10 * number + n,
-            hotkey,
-            0.05 + 0.1 * ((3 * (number % BEFORE) + n) % 9),
-            round=number,
-            epoch=epoch,
-        )
-        for n, hotkey in enumerate(MINERS)
-        if (number % BEFORE + n) % 4
-    ]
-
-
-def skills_of(number: int, epoch: int) -> list[Record]:
-    return [
-        record(
-            f"t{number}-{n}",
-            hotkey,
-            round=number,
-            epoch=epoch,
-            latency_ms=30_000 + 9_000 * ((number + n) % 5),
-        )
-        for n, hotkey in enumerate(MINERS)
-    ]
-
-
-ROUNDS = {WORKFLOW: ("workflow", tasks_of), SKILLS: (PYTHON, skills_of)}
 
 
 def lived(place: Path | str, rules: str) -> Ledger:

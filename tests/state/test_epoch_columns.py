@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
-from types import ModuleType
 
 import attrs
 import numpy as np
@@ -27,7 +26,6 @@ from tallystick_allocation.steps.memory import Average, Hold
 from tallystick_allocation.steps.mix import Mix, Pools
 from tallystick_allocation.steps.select import Filter
 from tallystick_allocation.steps.share import Equal, Share
-from tallystick_state import epoch_columns
 from tallystick_state.adoption import adopt
 from tallystick_state.collusion import TASK
 from tallystick_state.epoch_columns import NOTHING_YET, close
@@ -406,37 +404,6 @@ def test_columns_end_as_state_events(name: str, seeds: range) -> None:
 def test_columns_end_as_state_events_where_rules_change(line: str, seeds: range) -> None:
     versions = [loaded(f"{line}@1.{minor}.0") for minor in (0, 1, 2, 2, 2)]
     assert [seed for seed in seeds if not agrees(seed, versions.__getitem__)] == []
-
-
-def _one_task_too_few(
-    rules: AllocationRules, part: RecordColumns, value: str, most: int | None
-) -> np.ndarray:
-    return _IN_WINDOW(rules, part, value, None if most is None else most - 1)
-
-
-def _one_of_each(order: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    del order
-    return np.ones(len(starts), np.int64)
-
-
-_IN_WINDOW = epoch_columns._in_window
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "variant", "mutant"),
-    [
-        (epoch_columns, "_in_window", "mean of the last, window", _one_task_too_few),
-        (epoch_columns, "counts_of", "skills@1.0.0", _one_of_each),
-        (epoch_columns, "_without_former", "mean of the last, window", lambda memory, _: memory),
-        (epoch_columns, "FLAG", "skills@1.2.0", "rerun_pass"),
-    ],
-)
-def test_the_comparison_sees_another_rule(
-    module: ModuleType, name: str, variant: str, mutant: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rules = VARIANTS[variant]()
-    monkeypatch.setattr(module, name, mutant)
-    assert not all(agrees(seed, lambda _: rules) for seed in range(20))
 
 
 @pytest.mark.parametrize("large", [1, 2**62, NANO])

@@ -25,7 +25,6 @@ from tallystick_state.groups import (
     candidate_pool,
     is_ejected,
     select_group,
-    tickets,
 )
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
@@ -133,16 +132,6 @@ def test_the_example_of_the_page_is_what_is_drawn() -> None:
     top = [Candidate(f"top-{n}", Fraction(1)) for n in range(3)]
     rest = [Candidate(f"hk-{letter}", Fraction("0.5")) for letter in "abc"]
     assert select(top + rest, dispatch=(7, "block-4242")).auditors == ("hk-b", "hk-c")
-
-
-@given(st.text(max_size=4), st.text(max_size=4), st.text(max_size=4), st.text(max_size=4))
-def test_tickets_of_different_draws_differ(seed: str, name: str, moved: str, hotkey: str) -> None:
-    """Wherever the border between two texts is."""
-    ticket = tickets(moved + name, 1, seed)(hotkey)
-    assert ticket == bytes.fromhex(oracle.ticket(hotkey, moved + name, (1, seed)))
-    if moved:
-        assert ticket != tickets(name, 1, seed + moved)(hotkey)
-        assert tickets(name, 1, seed)(moved + hotkey) != tickets(name + moved, 1, seed)(hotkey)
 
 
 @pytest.mark.parametrize("number", [-1, 2**64])

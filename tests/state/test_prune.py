@@ -13,7 +13,8 @@ from cli.command import run
 from examples import fast_rows
 from state.chronicle import digest_of
 from state.resealed import reseal
-from state.subnet import Record, event, missed, record, task
+from state.rounds import MINERS, PYTHON, SKILLS, skills_of, tasks_of
+from state.subnet import Record, event, task
 from state.variants import put, variant
 
 from tallystick.errors import DamagedError, InputError, StateError, TallystickError
@@ -23,40 +24,10 @@ from tallystick_state.model import unstructure
 from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
 
-PYTHON = "executable_python"
-MINERS = tuple(f"hk-{n}" for n in range(9))
 CLOSED, BEFORE = 6, 4
 """Epochs that are closed, and the first one that stays whole."""
 ROUNDS = 2
 """Rounds of an epoch."""
-
-
-def skills_of(number: int, epoch: int, validator: str = "val-1") -> list[Record]:
-    about = {"round": number, "epoch": epoch, "validator": validator}
-    return [
-        missed(f"t{number}-{n}", hotkey, **about)
-        if (number + n) % 7 == 0
-        else record(
-            f"t{number}-{n}", hotkey, latency_ms=30_000 + 5_000 * ((number + n) % 9), **about
-        )
-        for n, hotkey in enumerate(MINERS)
-        if (number + n) % 3
-    ]
-
-
-def tasks_of(number: int, epoch: int) -> list[Record]:
-    return [
-        task(
-            10 * number + n,
-            hotkey,
-            0.05 + 0.1 * ((3 * number + n) % 9),
-            round=number,
-            epoch=epoch,
-            validator="val-1",
-        )
-        for n, hotkey in enumerate(MINERS)
-        if (number + n) % 4
-    ]
 
 
 def window_of(folder: Path, last: int | None = 3) -> str:
@@ -75,7 +46,7 @@ Made = Callable[[int, int], list[Record]]
 
 def rules_of(folder: Path, kind: str) -> tuple[str, str, Made]:
     if kind == "skills":
-        return "skills@1.2.0", PYTHON, skills_of
+        return SKILLS, PYTHON, skills_of
     return window_of(folder), "workflow", tasks_of
 
 

@@ -3,9 +3,6 @@
 from decimal import Decimal
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
-from oracle.consensus import band
 from state.random_epochs import changed
 
 from tallystick_state import reputation as module
@@ -13,12 +10,6 @@ from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import Band, ReputationEvent
 
 NANO = 10**9
-
-
-@given(st.integers(0, NANO))
-def test_every_consensus_is_one_event(all_rules: dict[str, StateRules], consensus: int) -> None:
-    expected = f"consensus_{band(Fraction(consensus, NANO))}"
-    assert module.consensus_event(all_rules["skills@1.1.0"], consensus) == expected
 
 
 def test_a_consensus_outside_every_band_is_no_event(rules: StateRules) -> None:

@@ -281,17 +281,6 @@ def test_mappings_and_lines_come_to_what_a_file_does(tmp_path: Path) -> None:
     assert len(digests) == 1
 
 
-def test_a_round_of_mappings_is_closed(tmp_path: Path) -> None:
-    ledger = Ledger.create(tmp_path / "s.db", "skills@1.0.0")
-    ledger.register("hk-1", 1, ["executable_python"])
-    (closed,), found = ledger.close_round(record(f"t{n}", round=7) for n in range(3))
-    assert (closed.round, list(closed.scores), found) == (7, ["hk-1"], Ingested(3, 0))
-    with pytest.raises(RefusedError, match="records:2: unknown-miner"):
-        ledger.import_events([record("new"), record("t1", "nobody", round=7)])
-    with pytest.raises(InputError, match="found no records, expected at least one"):
-        ledger.close_round([])
-
-
 @pytest.mark.parametrize("source", [None, 5, {"task_id": "one record"}, b"records.jsonl"])
 def test_what_holds_no_records_is_told(tmp_path: Path, source: Any) -> None:  # noqa: ANN401  # wrong
     ledger = Ledger.create(tmp_path / "s.db", "skills@1.0.0")
