@@ -5,15 +5,16 @@ What lists of steps pay is in `test_mechanisms`.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from allocation.subnets import rules_from
 from allocation.tables import HEAD, applied, column, rules_with
+from governance.revision import bound, shipped
 
 import tallystick
 from tallystick.errors import AllocationError, RuleSetError
+from tallystick.numbers.nano import from_text
 from tallystick_allocation.proofs import proved_allocation
 
 Cells = dict[str, Any]
@@ -152,18 +153,6 @@ FORMULAS = [
 def test_a_formula_of_one_column(name: str, parameters: str, value: str, wanted: str) -> None:
     keys = f'formula = "allocation/{name}@1", of = "x", {parameters}, publish = true'
     assert column(f'{{ name = "y", do = "formula", {keys} }}', {"a": value}) == {"a": wanted}
-
-
-def test_what_a_ratio_is_over_is_published() -> None:
-    steps = (
-        '{{ name = "third", do = "statistic", of = "x", as = "kth_best", k = 3, empty = 0{} }},\n'
-        '{{ name = "y", do = "formula", formula = "allocation/ratio@1", '
-        'of = {{ value = "x", to = "third" }} }}'
-    )
-    assert column(steps.format(", publish = true"), {**THREE, "d": 4}) == {
-        "a": "0.5", "b": "1", "c": "2.5", "d": "2",
-    }  # fmt: skip
-    assert column(steps.format(", publish = true"), {"a": 1}) == {"a": "0"}
 
 
 WINDOW = '{{ name = "y", do = "collect", value = "w", within = [0, 9], {} }}'
@@ -372,27 +361,16 @@ def test_an_average_of_what_may_not_sum_to_1_says_whether_it_is_scaled() -> None
     assert column(f"{shares},\n{average}", {"a": 1, "b": 3}) == {"a": "0.25", "b": "0.75"}
 
 
-def test_a_result_without_a_submission_is_a_missed_deadline(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.toml"
-    steps = (
-        '{ name = "all", do = "collect", value = "quality", as = "mean", missed = "zero" },\n'
-        '{ name = "done", do = "collect", value = "quality", as = "mean" },\n'
-        '{ name = "weight", do = "share", of = "all", publish = true }'
-    )
-    rules.write_text(
-        '[rule_set]\nname = "r"\nversion = "1.0.0"\nformat = 1\n'
-        '[axes.success]\nformula = "workflow/success@2"\n[skill_types.workflow]\n'
-        'composite = "arithmetic"\nweights = { success = 1 }\n'
-        f"[allocation]\nsteps = [\n{steps}\n]\n"
-    )
+@pytest.mark.parametrize(("missed", "wanted"), [("zero", "0.25"), ("left_out", "0.5")])
+def test_a_result_without_a_submission_is_a_missed_deadline(missed: str, wanted: str) -> None:
+    change = ('as = "mean",', f'as = "mean", missed = "{missed}",')
+    rules = bound(shipped("workflow@1.2.0", change))
     result = {"miner_hotkey": "a", "task_id": "1", "axes": {"success": "0.5"}, "quality": "0.5"}
-    missed = {"miner_hotkey": "a", "task_id": "2", "axes": {}, "quality": None}
+    none = {"miner_hotkey": "a", "task_id": "2", "axes": {}, "quality": None}
     flat = {"miner_hotkey": "a", "task_id": "2", "axes.success": None, "quality": None}
-    for none in (missed, flat, {**missed, "axes": {"success": None}}):
-        found = tallystick.allocate(rules, [result, none])
-        assert found.nano("all") == {"a": 250_000_000}
-        found = tallystick.allocate(rules, [result, none], columns=["done"])
-        assert found.nano("done") == {"a": 500_000_000}
+    for late in (none, flat, {**none, "axes": {"success": None}}):
+        found = tallystick.allocate(rules, [result, late], columns=["mean"])
+        assert found.nano("mean") == {"a": from_text(wanted)}
 
 
 GROUPED = HEAD + (

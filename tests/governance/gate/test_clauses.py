@@ -36,99 +36,47 @@ def outcome(verdict: Verdict) -> tuple[str, str, tuple[str, ...]]:
     return judgement.outcome, judgement.figure, judgement.details
 
 
-@pytest.mark.parametrize(
-    ("clause", "source", "expected"),
-    [
-        # growth
-        ("factor = 1.25", world(a=("4", "5")), ("kept", "1.250000000 ×", ())),
-        (
-            "factor = 1.25",
-            world(a=("4", "5"), b=("1", "2")),
-            ("broken", "1.400000000 ×", ("all: 1.400000000 ×, at most 1.250000000 ×",)),
-        ),
-        (
-            "factor = 2\nskill_types = { a = 1.1 }",
-            world(a=("3", "4"), b=("3", "2")),
-            ("broken", "1.000000000 ×", ("a: 1.333333334 ×, at most 1.100000000 ×",)),
-        ),
-        (
-            "factor = 9\nskill_types = { b = 1 }",
-            world(a=("1", "2")),
-            ("kept", "2.000000000 ×", ()),
-        ),
-        ("factor = 9", world(), ("kept", "1.000000000 ×", ())),
-        (
-            "factor = 9\nskill_types = { b = 1 }",
-            world(),
-            (
-                "broken",
-                "not asked: emissions of skill types are known of a HISTORY alone: name one",
-                (),
-            ),
-        ),
-        (
-            "factor = 9",
-            world(a=("0", "1")),
-            ("broken", "1.000000000 ×", ("all: 1.000000000 ×, at most 9.000000000 ×",)),
-        ),
-    ],
-)
-def test_the_growth_of_emission(
-    tmp_path: Path, old: Scorer, clause: str, source: World, expected: tuple[str, str, tuple[str]]
-) -> None:
-    found = asked(tmp_path, f"[emission.growth_at_most]\n{clause}\n", old, old, source)
-    assert outcome(found) == expected
+THIRDS = {"ann": ("2/3", "1/3"), "bob": ("1/3", "2/3"), "cid": ("0", "0")}
+HALVED = {"ann": ("1/2", "1/4"), "bob": ("0", "0"), "cid": ("1/2", "3/4")}
+CUT = {"ann": ("1/2", "1/6"), "cid": ("1/2", "5/6")}
+SMALL = {"ann": ("1/10", "0"), "cid": ("1/5", "1/10")}
+GROWTH, WEIGHT = "emission.growth_at_most", "weight"
+# a section, its clauses, a world, then the outcome, the figure and each detail
+FIGURES = [
+    (GROWTH, "factor = 1.25", world(a=("4", "5")), "kept | 1.250000000 ×"),
+    (GROWTH, "factor = 1.25", world(a=("4", "5"), b=("1", "2")),
+     "broken | 1.400000000 × | all: 1.400000000 ×, at most 1.250000000 ×"),
+    (GROWTH, "factor = 2\nskill_types = { a = 1.1 }", world(a=("3", "4"), b=("3", "2")),
+     "broken | 1.000000000 × | a: 1.333333334 ×, at most 1.100000000 ×"),
+    (GROWTH, "factor = 9\nskill_types = { b = 1 }", world(a=("1", "2")), "kept | 2.000000000 ×"),
+    (GROWTH, "factor = 9", world(), "kept | 1.000000000 ×"),
+    (GROWTH, "factor = 9\nskill_types = { b = 1 }", world(),
+     "broken | not asked: emissions of skill types are known of a HISTORY alone: name one"),
+    (GROWTH, "factor = 9", world(a=("0", "1")),
+     "broken | 1.000000000 × | all: 1.000000000 ×, at most 9.000000000 ×"),
+    (WEIGHT, "moved_at_most = { share = 0.1 }", world(moved="1/10"), "kept | 0.100000000"),
+    (WEIGHT, "moved_at_most = { share = 0.333333333 }", world(THIRDS, moved="1/3"),
+     "broken | 0.333333334 | ann: 0.666666667 → 0.333333334 | bob: 0.333333334 → 0.666666667"),
+    (WEIGHT, "nobody_at_most = { share = 0 }", world(nobody=("1/2", "0")),
+     "kept | 0.000000000, 0.500000000 under the old rules"),
+    (WEIGHT, "nobody_at_most = { share = 0 }", world(nobody=("0", "1/12")),
+     "broken | 0.083333334, 0.000000000 under the old rules"),
+    (WEIGHT, "floor = { share = 0.5 }", world(HALVED), "kept | 0.500000000"),
+    (WEIGHT, "floor = { share = 0.5 }", world(CUT),
+     "broken | 0.333333333 | ann: 0.500000000 → 0.166666666, 0.333333333 of it"),
+    (WEIGHT, "floor = { share = 0.5, minimum = 0.2 }", world(SMALL), "kept | 0.500000000"),
+    (WEIGHT, "floor = { share = 1 }", world(), "kept | nobody had such a weight"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("clause", "source", "expected"),
-    [
-        ("moved_at_most = { share = 0.1 }", world(moved="1/10"), ("kept", "0.100000000", ())),
-        (
-            "moved_at_most = { share = 0.333333333 }",
-            world({"ann": ("2/3", "1/3"), "bob": ("1/3", "2/3"), "cid": ("0", "0")}, moved="1/3"),
-            (
-                "broken",
-                "0.333333334",
-                ("ann: 0.666666667 → 0.333333334", "bob: 0.333333334 → 0.666666667"),
-            ),
-        ),
-        (
-            "nobody_at_most = { share = 0 }",
-            world(nobody=("1/2", "0")),
-            ("kept", "0.000000000, 0.500000000 under the old rules", ()),
-        ),
-        (
-            "nobody_at_most = { share = 0 }",
-            world(nobody=("0", "1/12")),
-            ("broken", "0.083333334, 0.000000000 under the old rules", ()),
-        ),
-        (
-            "floor = { share = 0.5 }",
-            world({"ann": ("1/2", "1/4"), "bob": ("0", "0"), "cid": ("1/2", "3/4")}),
-            ("kept", "0.500000000", ()),
-        ),
-        (
-            "floor = { share = 0.5 }",
-            world({"ann": ("1/2", "1/6"), "cid": ("1/2", "5/6")}),
-            (
-                "broken",
-                "0.333333333",
-                ("ann: 0.500000000 → 0.166666666, 0.333333333 of it",),
-            ),
-        ),
-        (
-            "floor = { share = 0.5, minimum = 0.2 }",
-            world({"ann": ("1/10", "0"), "cid": ("1/5", "1/10")}),
-            ("kept", "0.500000000", ()),
-        ),
-        ("floor = { share = 1 }", world(), ("kept", "nobody had such a weight", ())),
-    ],
-)
-def test_weights(
-    tmp_path: Path, old: Scorer, clause: str, source: World, expected: tuple[str, str, tuple[str]]
+@pytest.mark.parametrize(("section", "clauses", "source", "expected"), FIGURES)
+def test_emissions_and_weights(  # noqa: PLR0913, PLR0917  # of one case
+    tmp_path: Path, old: Scorer, section: str, clauses: str, source: World, expected: str
 ) -> None:
-    assert outcome(asked(tmp_path, f"[weight]\n{clause}\n", old, old, source)) == expected
+    judged, figure, details = outcome(
+        asked(tmp_path, f"[{section}]\n{clauses}\n", old, old, source)
+    )
+    assert " | ".join((judged, figure, *details)) == expected
 
 
 def test_the_worst_of_several_seeds_counts(tmp_path: Path, old: Scorer) -> None:

@@ -144,16 +144,6 @@ def test_a_history_has_the_figures_of_its_records() -> None:
     assert Path("again.json").read_bytes() == Path("gate.json").read_bytes()
 
 
-def test_facts_of_a_history_have_the_same_figures() -> None:
-    history_of()
-    assert run("facts", "history.jsonl", "-o", "facts.parquet").status == 0
-    figures = []
-    for name in ("history.jsonl", "facts.parquet"):
-        told = run("rules", "gate", "policy.toml", OLD, "new.toml", name, "--json").json()
-        figures.append([(each["clause"], each["figure"]) for each in told["clauses"]])
-    assert figures[0] == figures[1]
-
-
 def test_groups_give_the_records_of_a_history_their_consensus() -> None:
     records, groups = grouped(4)
     written(Path("records.jsonl"), records)
