@@ -5,7 +5,7 @@ To the point is an error or a warning that is new beside the base, at a path of 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
@@ -40,55 +40,22 @@ class Remark:
     message: str
 
 
-@attrs.frozen
-class Outcome:
-    """The remarks about one entry.
-
-    Attributes:
-        entry: the entry.
-        to_the_point: remarks at a place of the entry; of a harmless one all of them.
-        elsewhere: the others.
-    """
-
-    entry: Entry
-    to_the_point: tuple[Remark, ...]
-    elsewhere: tuple[Remark, ...]
-
-    @property
-    def is_missed(self) -> bool:
-        """Whether it is a mistake that is not found, or a harmless change that gives an alarm."""
-        return bool(self.to_the_point) is not bool(self.entry.where)
-
-    def __str__(self) -> str:
-        entry = self.entry
-        change = ", ".join([*entry.set, *(["texts replaced"] if entry.replace else [])])
-        said = "; ".join(
-            f"{r.by} {r.code} at {r.path}: {r.message[:160]}"
-            for r in (*self.to_the_point, *self.elsewhere)
-        )
-        return (
-            f"{entry.section}/{entry.id} ({entry.base}; {change}): {entry.why} [{said or 'silent'}]"
-        )
-
-
-def measure(entry: Entry) -> Outcome:
-    """Return what the analyses say of an entry."""
+def found(entry: Entry) -> list[Remark]:
+    """Return what the analyses say at a place of an entry; of a harmless one all that they say."""
     pair = build(entry)
     data = parse(pair.new.loaded.text, "").data
     wanted = [_keys(path, data) for path in entry.where]
-    near: list[Remark] = []
-    far: list[Remark] = []
-    for remark in _remarks(pair):
-        keys = _keys(remark.path, data)
-        is_near = not entry.where or any(_is_in_line(keys, where) for where in wanted)
-        (near if is_near else far).append(remark)
-    return Outcome(entry, tuple(near), tuple(far))
+    return [
+        remark
+        for remark in _remarks(pair)
+        if not wanted or any(_is_in_line(_keys(remark.path, data), where) for where in wanted)
+    ]
 
 
-def measure_all(entries: Iterable[Entry]) -> Iterator[Outcome]:
-    """Yield the outcomes of entries, in their order, by `PROCESSES` processes."""
+def found_of_all(entries: Sequence[Entry]) -> Iterator[tuple[Entry, list[Remark]]]:
+    """Yield entries, in their order, with what is found of each, by `PROCESSES` processes."""
     with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
-        yield from pool.map(measure, entries)
+        yield from zip(entries, pool.map(found, entries), strict=True)
 
 
 def _remarks(pair: Pair) -> Iterator[Remark]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -95,17 +95,24 @@ def found_by(text: str, code: str, registry: Registry | None = None) -> list[Pla
     ]
 
 
-def compared(reference: str, codes: Iterable[str], *changes: Change) -> list[Placed]:
-    """Return the findings of comparisons between a changed rule set and the shipped one."""
-    scorer = bound(shipped(reference, *changes))
-    found = []
-    for check in map(CHECKS.__getitem__, codes):
-        assert check.compare is not None
-        found += [
-            Placed(check.code, each.severity or check.severity, dotted(each.path), each)
-            for each in check.compare(loaded(reference), scorer)
-        ]
-    return found
+@cache
+def _bound(text: str) -> tallystick.Scorer:
+    return bound(text)
+
+
+def between(code: str, old: str, new: str) -> list[Placed]:
+    """Return the findings of a comparison of two texts."""
+    check = CHECKS[code]
+    assert check.compare is not None
+    return [
+        Placed(code, each.severity or check.severity, dotted(each.path), each)
+        for each in check.compare(_bound(old), _bound(new))
+    ]
+
+
+def compared(reference: str, code: str, *changes: Change) -> list[Placed]:
+    """Return the findings of a comparison between a changed rule set and the shipped one."""
+    return between(code, shipped(reference), shipped(reference, *changes))
 
 
 @cache

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import tomllib
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 from examples import fast_rows
-from governance.lint.linted import CHECKS, Placed, compared, found_by, loaded
+from governance.lint.linted import CHECKS, between, compared, found_by, loaded
 from governance.revision import Change, assigned, bound, changed, shipped
 
-from tallystick.rules.toml import dotted
 from tallystick.scoring.lint import Check
-from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.lints import effects
 from tallystick_consensus.lints import conduct
 from tallystick_governance.lint import answers, pay, settings
@@ -98,21 +95,6 @@ OWN = {
     *("collusion-looks-honest", "splitting-pays"),
 }
 """Comparisons that have tests of their own below."""
-
-
-@cache
-def scorer_of(text: str) -> Scorer:
-    return bound(text)
-
-
-def between(code: str, old: str, new: str) -> list[Placed]:
-    """Return the findings of a comparison of two texts."""
-    check = CHECKS[code]
-    assert check.compare is not None
-    return [
-        Placed(code, each.severity or check.severity, dotted(each.path), each)
-        for each in check.compare(scorer_of(old), scorer_of(new))
-    ]
 
 
 @pytest.mark.parametrize("row", some(rows("told")))
@@ -210,9 +192,9 @@ def test_a_score_that_needs_every_member_is_told() -> None:
 
 
 def test_an_event_that_rewards_what_it_punished_is_an_error() -> None:
-    (found,) = compared(SKILLS, ["penalty-weakened"], ("multiply = 0.95 ", "multiply = 1.05 "))
+    (found,) = compared(SKILLS, "penalty-weakened", ("multiply = 0.95 ", "multiply = 1.05 "))
     assert (found.severity, found.evidence["loss"]) == ("error", "-0.050000000")
-    (milder,) = compared(SKILLS, ["penalty-weakened"], ("multiply = 0.95 ", "multiply = 0.98 "))
+    (milder,) = compared(SKILLS, "penalty-weakened", ("multiply = 0.95 ", "multiply = 0.98 "))
     assert milder.severity == "warning"
 
 
@@ -228,35 +210,35 @@ def test_a_section_that_is_gone_is_an_error(removed: str) -> None:
 
 
 def test_the_figures_of_states_are_those_of_sums_by_hand() -> None:
-    (found,) = compared(SKILLS, ["cheating-pays-longer"], ("add = 0.02 ", "add = 0.08 "))
+    (found,) = compared(SKILLS, "cheating-pays-longer", ("add = 0.02 ", "add = 0.08 "))
     # the reward over the reward and the half that a false digest takes
     assert Fraction(found.evidence["old"]) == pytest.approx(Fraction(2, 52))
     assert Fraction(found.evidence["new"]) == pytest.approx(Fraction(8, 58))
     change = ("primaries_above = 0.90", "primaries_above = 0.97")
-    (found,) = compared(SKILLS, ["detection-narrowed"], change)
+    (found,) = compared(SKILLS, "detection-narrowed", change)
     # of 51 · 51 pairs in fiftieths: 0.92 to 1, then 0.98 and 1, each with 0 to 0.58
     pairs = [Fraction(found.evidence[key]) * 51 * 51 for key in ("old", "new")]
     assert list(map(round, pairs)) == [5 * 30, 2 * 30]
     (found,) = compared(
-        SKILLS, ["one-validator-decides"], ('mean = "validators"', 'mean = "records"')
+        SKILLS, "one-validator-decides", ('mean = "validators"', 'mean = "records"')
     )
     assert (found.evidence["old"], found.evidence["new"]) == ("0.500000000", "0.990000000")
     change = ("minimum_samples = 5", "minimum_samples = 20")
-    (found,) = compared(SKILLS, ["collusion-goes-on"], change)
+    (found,) = compared(SKILLS, "collusion-goes-on", change)
     # three flags, each after as many samples since the one before
     assert (found.evidence["old"], found.evidence["new"]) == (15, 60)
 
 
 def test_primaries_that_agree_on_false_findings_look_honest_without_their_share() -> None:
     changes = (("findings = 0.5    ", "findings = 0    "), ("verdict = 0.2   ", "verdict = 0.7   "))
-    (found,) = compared(SKILLS, ["collusion-looks-honest"], *changes)
+    (found,) = compared(SKILLS, "collusion-looks-honest", *changes)
     # the share of the findings, and the half of it that is left where two of five are alike
     assert found.evidence["parts"] == {"findings": {"old": "0.500000000", "new": "0.000000000"}}
 
 
 def test_a_consensus_that_is_gone_is_an_error() -> None:
     minimum = ("minimum_valid = 3", "minimum_valid = 6"), ("submissions = 3", "submissions = 6")
-    (found,) = compared(SKILLS, ["consensus-gone"], *minimum)
+    (found,) = compared(SKILLS, "consensus-gone", *minimum)
     assert (found.path, found.severity) == ("consensus.minimum_valid", "error")
     compare = CHECKS["consensus-gone"].compare
     assert compare is not None
@@ -266,7 +248,7 @@ def test_a_consensus_that_is_gone_is_an_error() -> None:
 
 def test_a_deviation_that_pays_more_than_honesty_is_an_error() -> None:
     (found,) = compared(
-        SKILLS, ["deviation-costs-less"], ("lines = 5, missing", "lines = 0, missing")
+        SKILLS, "deviation-costs-less", ("lines = 5, missing", "lines = 0, missing")
     )
     assert found.severity == "error"
     assert Fraction(found.evidence["deviations"]["no findings"]["new"]) < 0
@@ -317,7 +299,7 @@ def test_a_step_that_paid_an_owner_once_is_missed() -> None:
 
 
 def figures(code: str, *changes: Change, base: str = SKILLS) -> tuple[Fraction, Fraction]:
-    (found,) = compared(base, [code], *changes)
+    (found,) = compared(base, code, *changes)
     return Fraction(found.evidence["old"]), Fraction(found.evidence["new"])
 
 

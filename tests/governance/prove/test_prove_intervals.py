@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import pytest
 from governance.prove.sample import sample, style, words
-from governance.prove.test_prove_random import STYLES, WORDS, formula, function
+from governance.prove.test_prove_random import formula
 
-from tallystick.formula.evaluate import evaluate
-from tallystick.numbers.real import publish
 from tallystick.plugins.author import (
     Node,
     Property,
@@ -28,7 +25,6 @@ from tallystick.plugins.author import (
 )
 from tallystick_governance import ranges
 from tallystick_governance.prove import intervals
-from tallystick_governance.prove.built_in_properties import RANGE
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove
 
@@ -94,26 +90,3 @@ def test_ranges_are_computed_a_bounded_number_of_times(
     monkeypatch.setattr(ranges, "lower", lowered)
     assert answer(tmp_path, split, promise).method == "intervals"
     assert 1 < counted[0] <= 4 * intervals.CUTS + 2
-
-
-@pytest.mark.nightly
-def test_what_is_proved_by_ranges_holds_on_every_grid(tmp_path: Path) -> None:
-    checked = 0
-    for number in range(5):
-        rng = random.Random(number)
-        made = formula(number, rng, function)
-        low, many = Fraction(rng.randrange(9), 10), rng.randrange(3)
-        promise = never_above("my/p", "…", "style", low, where=words >= many)
-        scorer = sample(tmp_path, style=f"random-{number}", further=(made,), properties=(promise,))
-        for name in ("my/p", RANGE):
-            for reply in prove(scorer, only=name, budget=1):
-                if reply.axis != "style" or reply.method != "intervals":
-                    continue
-                checked += 1
-                most = low if name == "my/p" else Fraction(1)
-                for one, some in product(STYLES[::4], WORDS):
-                    facts = {style.digest: one, words.digest: some}
-                    value = publish(evaluate(made.tree, facts, {}))
-                    is_asked = name == RANGE or some >= many
-                    assert not is_asked or 0 <= value <= most * 10**9
-    assert checked >= 5

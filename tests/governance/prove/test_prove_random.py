@@ -133,15 +133,6 @@ def outcomes(
     return found
 
 
-@pytest.mark.nightly
-def test_what_fails_on_a_grid_is_refuted_and_most_of_the_rest_is_proved(tmp_path: Path) -> None:
-    found = outcomes(tmp_path, 3, 20)
-    assert found[True, "proved"] == 0
-    assert found[True, "counterexample"] >= 5
-    assert found[False, "proved"] >= 7
-    assert found[True, "undecided"] + found[False, "undecided"] <= 2
-
-
 @pytest.mark.parametrize(
     ("made", "status"),
     [

@@ -12,12 +12,9 @@ from typing import Any
 
 import pytest
 from governance.prove.sample import sample, shared, style, wanted, words
-from governance.prove.test_prove_random import formula, function, tree
 
 import tallystick
-from tallystick.formula.evaluate import evaluate
 from tallystick.numbers.nano import NANO
-from tallystick.numbers.real import publish
 from tallystick.plugins.author import (
     Formula,
     Node,
@@ -31,7 +28,6 @@ from tallystick.plugins.author import (
 )
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.search import Effort
-from tallystick_governance.prove import proving
 from tallystick_governance.prove.built_in_properties import (
     DIRECTION,
     IDENTITY,
@@ -134,30 +130,6 @@ def test_the_search_alone_refutes_each_kind_of_question(
     assert value_of_it == Decimal(str(answer.value))
 
 
-def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proving, "counterexample", lambda *_: None)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "number", [8, *(pytest.param(n, marks=pytest.mark.nightly) for n in (16, 20))]
-)
-def test_what_the_solver_leaves_undecided_is_refuted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    made = formula(number, random.Random(1000 + number), lambda rng: tree(rng, 4))
-    scorer = sample(
-        tmp_path, style=f"random-{number}", further=(made,), directions=(more_is_better(style),)
-    )
-    (with_it,) = (a for a in prove(scorer, only=DIRECTION, budget=400_000) if a.axis == "style")
-    without_search(monkeypatch)
-    (alone,) = (a for a in prove(scorer, only=DIRECTION, budget=400_000) if a.axis == "style")
-    assert alone.status == "undecided"
-    assert (with_it.status, with_it.found_by) == ("counterexample", "search")
-    values = [scorer.score(record).axes["style"] for record in (with_it.record, with_it.other)]
-    assert values[0] > values[1]
-
-
 @pytest.mark.parametrize("reference", ["workflow@1.1.0", "skills@1.1.0"])
 def test_the_search_refutes_nothing_that_is_proved(reference: str) -> None:
     scorer, count = tallystick.load(reference), 0
@@ -168,27 +140,6 @@ def test_the_search_refutes_nothing_that_is_proved(reference: str) -> None:
             assert counterexample(subject, question, FIRST) is None
             count += 1
     assert count >= 28
-
-
-def test_what_holds_on_every_grid_is_not_refuted_of_random_formulas(tmp_path: Path) -> None:
-    for number in range(6):
-        made = formula(number, random.Random(number), function)
-        scorer = sample(
-            tmp_path,
-            style=f"random-{number}",
-            further=(made,),
-            directions=(more_is_better(style),),
-        )
-        for subject, question in asked(scorer, DIRECTION):
-            found = counterexample(subject, question, LONGER)
-            if found is not None and question.value == "style":
-                assert found.other is not None
-                values = [
-                    publish(evaluate(made.tree, dict(each.facts), {}))
-                    for each in (found.one, found.other)
-                ]
-                assert values == [found.one.value, found.other.value]
-                assert values[0] > values[1]
 
 
 def test_a_counterexample_is_near_an_example() -> None:
