@@ -14,7 +14,6 @@ from tallystick.numbers.nano import NANO
 from tallystick_simulation.mixture import course
 from tallystick_simulation.newcomer import newcomer
 from tallystick_simulation.response import (
-    SUBJECT,
     Earnings,
     Response,
     Setting,
@@ -87,14 +86,6 @@ def test_doing_nothing_is_paid_by_the_first_rules_alone() -> None:
     assert sum(first["idle"].own.pay) > 0
     assert sum(second["idle"].own.pay) == 0
     assert sum(first["honest"].own.pay) > sum(first["idle"].own.pay)
-
-
-def test_a_response_is_what_the_networks_pay() -> None:
-    trial, tried = _tried("workflow@1.0.0")
-    for seed, pay in zip(trial.setting.all_seeds, tried["idle"].own.pay, strict=True):
-        outcome = trial.run(trial.strategies["idle"], seed)
-        place = outcome.names.index(SUBJECT)
-        assert int(outcome.weights[:, place].sum()) == pay
 
 
 def test_at_the_rate_that_deters_a_strategy_it_does_not_pay() -> None:

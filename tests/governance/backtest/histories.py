@@ -11,6 +11,7 @@ from pyarrow import parquet
 from state.subnet import TYPES, missed, record
 
 from tallystick.numbers.nano import from_decimal
+from tallystick_state.answers import ClosedRound
 from tallystick_state.ledger import Ledger
 
 MINERS = tuple(f"hk-{number}" for number in range(9))
@@ -120,6 +121,29 @@ def _member(
     return {**member, "submission": submission}, line
 
 
+def register(ledger: Ledger, records: Records) -> None:
+    """Give the miners of records their slots."""
+    for uid, hotkey in enumerate(MINERS):
+        types = {each["skill_type"] for each in records if each["miner"]["hotkey"] == hotkey}
+        if types:
+            ledger.register(hotkey, uid, types)
+
+
+def close_epoch(
+    ledger: Ledger, folder: Path, records: Records, epoch: int, groups: Records | None = None
+) -> Sequence[ClosedRound]:
+    """Close an epoch with its records, and return the rounds of them."""
+    rounds: Sequence[ClosedRound] = ()
+    own = [each for each in records if each["epoch"] == epoch]
+    if own:
+        path = written(folder / "epoch.jsonl", own)
+        rounds, _ = ledger.close_round(
+            path, groups=groups and [group for group in groups if group["epoch"] == epoch]
+        )
+    ledger.close_epoch()
+    return rounds
+
+
 def by_hand(
     folder: Path, reference: str, records: Records, groups: Records | None = None
 ) -> dict[int, Weights]:
@@ -127,20 +151,11 @@ def by_hand(
     folder.mkdir(parents=True)
     found = {}
     with Ledger.create(str(folder / "state.db"), reference) as ledger:
-        for uid, hotkey in enumerate(MINERS):
-            types = {r["skill_type"] for r in records if r["miner"]["hotkey"] == hotkey}
-            if types:
-                ledger.register(hotkey, uid, types)
+        register(ledger, records)
         for epoch in range(max(EPOCHS) + 1):
-            own = [each for each in records if each["epoch"] == epoch]
-            if own:
-                path = written(folder / "epoch.jsonl", own)
-                ledger.close_round(
-                    path, groups=groups and [g for g in groups if g["epoch"] == epoch]
-                )
-            ledger.close_epoch()
+            rounds = close_epoch(ledger, folder, records, epoch, groups)
             with ledger.queries() as queries:
-                if own:
+                if rounds:
                     line = queries.line_weights(queries.named_line(None))
                     found[epoch] = {key: nano for key, nano in line.weights.items() if nano}
     return found

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
 from examples import fast_rows
-from governance.backtest.histories import EPOCHS, MINERS, made, written
+from governance.backtest.histories import EPOCHS, MINERS, close_epoch, made, register, written
 from state.subnet import record
 
 from tallystick.errors import InputError, StateError, TallystickError
@@ -48,24 +47,16 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
     with Ledger.create(str(tmp_path / "state.db"), reference) as ledger:
         register(ledger, records)
         for epoch in range(max(EPOCHS) + 1):
-            lines = [each for each in records if each["epoch"] == epoch]
-            if lines:
+            if epoch in states:
                 check(ledger, states[epoch])
-                closed, _ = ledger.close_round(written(tmp_path / "epoch.jsonl", lines))
-                for each in closed:
-                    scores.update({h: from_decimal(score) for h, score in each.scores.items()})
-            ledger.close_epoch()
+            for each in close_epoch(ledger, tmp_path, records, epoch):
+                scores.update({h: from_decimal(score) for h, score in each.scores.items()})
         check(ledger, states[max(EPOCHS) + 1])
         check(ledger, found.final)
     assert found.round_scores == scores
     assert found.epochs == max(EPOCHS) + 1
+    assert [*states] == [*EPOCHS, max(EPOCHS) + 1]
     assert len({tuple(map(repr, sorted(s.thresholds.items()))) for s in states.values()}) > 1
-
-
-def register(ledger: Ledger, records: list[dict[str, Any]]) -> None:
-    for uid, hotkey in enumerate(MINERS):
-        types = {each["skill_type"] for each in records if each["miner"]["hotkey"] == hotkey}
-        ledger.register(hotkey, uid, types)
 
 
 SWITCHES = Switch("skills@1.1.0", 2), Switch("skills@1.2.0", 4)
@@ -85,11 +76,9 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
         for each in SWITCHES:
             ledger.adopt(each.reference, each.epoch)
         for epoch in range(max(EPOCHS) + 1):
-            lines = [each for each in records if each["epoch"] == epoch]
-            if lines:
+            if epoch in states:
                 check(ledger, states[epoch])
-                ledger.import_events(lines)
-            ledger.close_epoch()
+            close_epoch(ledger, tmp_path, records, epoch)
         check(ledger, states[max(EPOCHS) + 1])
     # what is counted of each epoch is what its rules alone count
     alone = candidates_of(["skills@1.0.0", "skills@1.1.0", "skills@1.2.0"], [], installed())

@@ -15,7 +15,6 @@ import pytest
 from examples import fast_rows
 from governance.backtest.made_up import (
     NASTY,
-    PLAIN,
     TYPES,
     adopted,
     compared,
@@ -29,7 +28,7 @@ from tallystick.io.text import short
 from tallystick_governance.backtest import plots, report
 from tallystick_governance.backtest.comparison import CandidateComparison, Selection
 from tallystick_governance.backtest.outcome import Outcome
-from tallystick_governance.backtest.text import TERMS, sentences, terminal_lines
+from tallystick_governance.backtest.text import TERMS, terminal_lines
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'"
 MISSING = (
@@ -217,19 +216,6 @@ def test_the_extra_is_missed_when_a_part_of_it_is(
     assert report.plots() is plots
     monkeypatch.setitem(sys.modules, name, None)
     assert report.plots() is None
-
-
-def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
-    found = outcome(many=30, replayed=True)
-    text = Markup(drawn).text
-    for each in compared(found):
-        for sentence in sentences(each, each.overall.changes()):
-            assert sentence in text
-    for candidate in found.candidates:
-        assert candidate.identity.digest in text
-    assert found.history.digest in text
-    assert COMMAND in text
-    assert all(name in text for name in (*TYPES, PLAIN))
 
 
 def test_a_template_escapes_what_it_is_given_and_refuses_what_it_is_not() -> None:

@@ -14,6 +14,7 @@ from governance.backtest.histories import (
     MINERS,
     Weights,
     by_hand,
+    close_epoch,
     few_epochs,
     made,
     told,
@@ -89,10 +90,7 @@ def test_weights_follow_from_a_state(tmp_path: Path) -> None:
         for uid, hotkey in enumerate(MINERS):
             ledger.register(hotkey, uid, TYPES[:3])
         for epoch in range(first):
-            own = [each for each in records if each["epoch"] == epoch]
-            if own:
-                ledger.close_round(written(tmp_path / "epoch.jsonl", own))
-            ledger.close_epoch()
+            close_epoch(ledger, tmp_path, records, epoch)
         start = start_of(ledger)
     path = written(tmp_path / "later.jsonl", later)
     rules = ["--rules", "skills@1.1.0", "--rules", "skills@1.2.0", "--with-state"]
