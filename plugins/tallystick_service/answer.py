@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-import attrs
+from starlette.responses import Response
 
 from tallystick.io.text import json_text, visible
 from tallystick.json_values import JsonObject
@@ -48,26 +48,13 @@ CODES: Mapping[str, int] = {
 """Status of HTTP by code of a refusal; records and states have codes of their own beside."""
 
 
-@attrs.frozen
-class Answer:
-    """An answer.
-
-    Attributes:
-        body: its bytes.
-        media_type: their kind.
-        status: of HTTP.
-        headers: others that it has.
-    """
-
-    body: bytes
-    media_type: str = JSON
-    status: int = HTTPStatus.OK
-    headers: Mapping[str, str] = attrs.field(factory=dict)
-
-
-def json_answer(view: Any, status: int = HTTPStatus.OK) -> Answer:  # noqa: ANN401  # any JSON value
+def json_answer(
+    view: Any,  # noqa: ANN401  # any JSON value
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
     """Return a JSON value as an answer, as ``--json`` prints it."""
-    return Answer(f"{json_text(view, indent=2)}\n".encode(), JSON, status)
+    return Response(f"{json_text(view, indent=2)}\n".encode(), status, headers, JSON)
 
 
 class RefusedQuestionError(Exception):

@@ -26,10 +26,10 @@ from starlette.types import ASGIApp
 from tallystick.errors import StateError, StoreError, TallystickError
 from tallystick.io.text import masked
 from tallystick_service.access import Viewer
-from tallystick_service.answer import Answer, RefusedQuestionError, parts_of
+from tallystick_service.answer import RefusedQuestionError, json_answer, parts_of
 from tallystick_service.api import ROUTES as API
 from tallystick_service.assets import PREFIX
-from tallystick_service.guard import Guard, refusal, response_of
+from tallystick_service.guard import Guard
 from tallystick_service.health import HealthSource
 from tallystick_service.metrics import Observations
 from tallystick_service.openapi import description
@@ -112,7 +112,7 @@ def _endpoint(desk: _Desk, row: Route) -> Callable[[Request], Awaitable[Response
 
     async def answered(request: Request) -> Response:
         try:
-            return response_of(await desk.answer(row, request))
+            return await desk.answer(row, request)
         except TallystickError as error:
             raise _refused(error) from error
 
@@ -124,7 +124,7 @@ async def _file(site: Site, request: Request) -> Response:
     asset = site.assets.get(request.scope["path"])
     if asset is None:
         raise not_there(request.scope["path"])
-    return response_of(Answer(asset.body, asset.media_type), {"cache-control": _FOR_EVER})
+    return Response(asset.body, headers={"cache-control": _FOR_EVER}, media_type=asset.media_type)
 
 
 class _Desk:
@@ -132,9 +132,9 @@ class _Desk:
 
     def __init__(self, site: Site, limiter: CapacityLimiter) -> None:
         self.site, self._limiter = site, limiter
-        self._underway: dict[tuple[str, str], asyncio.Task[tuple[Answer, Version]]] = {}
+        self._underway: dict[tuple[str, str], asyncio.Task[tuple[Response, Version]]] = {}
 
-    async def answer(self, row: Route, request: Request) -> Answer:
+    async def answer(self, row: Route, request: Request) -> Response:
         """Return an answer with the headers that it has by its identity."""
         site = self.site
         values, body = values_of(row, request), await request.body()
@@ -151,7 +151,7 @@ class _Desk:
         )
         if not row.reads:
             answered = row.answer(question)
-            return answered if isinstance(answered, Answer) else await answered
+            return answered if isinstance(answered, Response) else await answered
         if not row.is_kept:
             answer, _ = await self._in_thread(question)
             return answer
@@ -159,18 +159,17 @@ class _Desk:
         etag = site.etag(current, viewer)
         headers = self._headers(current, etag, viewer)
         if _has_tag(request.headers, etag):
-            return Answer(b"", status=HTTPStatus.NOT_MODIFIED, headers=headers)
+            return Response(b"", HTTPStatus.NOT_MODIFIED, headers)
         kept = site.kept.get(question.address, etag)
         if kept is not None:
             return kept
         answer, of = await self._computed(question, etag)
         etag = site.etag(of, viewer)
-        headers = {**answer.headers, **self._headers(of, etag, viewer)}
-        answer = attrs.evolve(answer, headers=headers)
+        answer.headers.update(self._headers(of, etag, viewer))
         site.kept.put(question.address, etag, answer)
         return answer
 
-    async def _computed(self, question: Question, etag: str) -> tuple[Answer, Version]:
+    async def _computed(self, question: Question, etag: str) -> tuple[Response, Version]:
         """Return an answer that is computed once for all who ask for it meanwhile."""
         key = question.address, etag
         task = self._underway.get(key)
@@ -181,21 +180,21 @@ class _Desk:
         # who leaves does not end what others wait for
         return await asyncio.shield(task)
 
-    def _done(self, key: tuple[str, str], task: asyncio.Task[tuple[Answer, Version]]) -> None:
+    def _done(self, key: tuple[str, str], task: asyncio.Task[tuple[Response, Version]]) -> None:
         """Forget an answer under way; its fault is theirs who still wait for it."""
         self._underway.pop(key, None)
         if not task.cancelled():
             task.exception()
 
-    def _read(self, question: Question) -> tuple[Answer, Version]:
+    def _read(self, question: Question) -> tuple[Response, Version]:
         """Return the answer of a row that reads the state, with the version that it is of."""
         with self.site.state.queries() as queries:
             version = self.site.version_of(queries)
             answer = question.route.answer(attrs.evolve(question, version=version, queries=queries))
-        assert isinstance(answer, Answer)  # noqa: S101  # a row that reads is no coroutine
+        assert isinstance(answer, Response)  # noqa: S101  # a row that reads is no coroutine
         return answer, version
 
-    async def _in_thread(self, question: Question) -> tuple[Answer, Version]:
+    async def _in_thread(self, question: Question) -> tuple[Response, Version]:
         return await to_thread.run_sync(self._read, question, limiter=self._limiter)
 
     def _headers(self, current: Version, etag: str, viewer: Viewer) -> dict[str, str]:
@@ -316,5 +315,6 @@ async def _told(site: Site, request: Request, error: RefusedQuestionError) -> Re
             page = site.page(
                 "error.html", error.status, None, question=None, error=error, again=again
             )
-            return response_of(page, error.headers)
-    return response_of(refusal(error))
+            page.headers.update(error.headers)
+            return page
+    return json_answer(error.view(), error.status, error.headers)

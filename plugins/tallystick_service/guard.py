@@ -11,16 +11,14 @@ import asyncio
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from http import HTTPStatus
+from collections.abc import Callable, Iterable
 from math import ceil
 from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.answer import RefusedQuestionError, json_answer
 from tallystick_service.clients import client_of
 from tallystick_service.origins import Origins
 from tallystick_service.settings import Settings
@@ -76,7 +74,9 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._answered[str(message["status"])] += 1
-                headers = MutableHeaders(raw=message.setdefault("headers", []))
+                # the list is that of an answer, which may be kept
+                message["headers"] = [*message.get("headers", [])]
+                headers = MutableHeaders(raw=message["headers"])
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
@@ -88,7 +88,8 @@ class Guard:
             body = await self._body(scope, receive)
         except RefusedQuestionError as error:
             # a part of the request may be unread
-            response = response_of(refusal(error), {"connection": "close"})
+            headers = {**error.headers, "connection": "close"}
+            response = json_answer(error.view(), error.status, headers)
             await response(scope, receive, guarded)
             return
         if body is None:
@@ -291,22 +292,3 @@ class Buckets:
         while len(self._buckets) > self._most:
             self._buckets.popitem(last=False)
         return wait
-
-
-def refusal(error: RefusedQuestionError) -> Answer:
-    """Return a refusal as JSON."""
-    answer = json_answer(error.view(), error.status)
-    return Answer(answer.body, answer.media_type, answer.status, error.headers)
-
-
-def response_of(answer: Answer, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer as Starlette sends it.
-
-    Args:
-        answer: what is sent.
-        headers: others that it carries.
-    """
-    fields = {**answer.headers, **(headers or {})}
-    # nothing has no kind
-    kind = None if answer.status == HTTPStatus.NOT_MODIFIED else answer.media_type
-    return Response(answer.body, answer.status, fields, kind)

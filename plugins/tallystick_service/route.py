@@ -13,9 +13,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
+from starlette.responses import Response
 
 from tallystick_service.access import Viewer
-from tallystick_service.answer import CSV, HTML, JSON, Answer
+from tallystick_service.answer import CSV, HTML, JSON
 from tallystick_service.served import ServedLog
 from tallystick_service.site import Site, Version
 from tallystick_state.epoch_log import EpochLog
@@ -114,12 +115,12 @@ class Question:
         assert self.version is not None  # noqa: S101  # as `queries`
         return self.version.once(key, compute)
 
-    def page(self, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Answer:
+    def page(self, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Response:
         """Return a page; see `Site.page`."""
         return self.site.page(template, status, self.version, question=self, **values)
 
 
-Answering: TypeAlias = Callable[[Question], Answer | Coroutine[Any, Any, Answer]]
+Answering: TypeAlias = Callable[[Question], Response | Coroutine[Any, Any, Response]]
 """A function that answers questions; it raises `RefusedQuestionError`."""
 
 

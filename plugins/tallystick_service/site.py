@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import Response
 
 from tallystick.io.text import printable, short, visible
 from tallystick.json_values import JsonObject
 from tallystick.numbers.text import counted, grouped
 from tallystick_service.access import Viewer
-from tallystick_service.answer import HTML, Answer
+from tallystick_service.answer import HTML
 from tallystick_service.assets import Asset, read_assets
 from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
@@ -130,7 +131,7 @@ class Site:
 
     def page(
         self, template: str, status: int, version: Version | None, /, **values: object
-    ) -> Answer:
+    ) -> Response:
         """Return a page.
 
         Args:
@@ -142,7 +143,7 @@ class Site:
         text = self.templates.get_template(template).render(
             version=version, settings=self.settings, **values
         )
-        return Answer(text.encode(), HTML, status)
+        return Response(text.encode(), status, media_type=HTML)
 
     async def version_now(self, limiter: CapacityLimiter | None = None) -> Version:
         """Return the version of the state; a thread looks into its store if it may have changed.
@@ -218,16 +219,16 @@ class KeptAnswers:
     def __init__(self, most: int) -> None:
         """Keep nothing yet, and never more bytes than ``most``."""
         self._most, self.size = most, 0
-        self._answers: OrderedDict[tuple[str, str], Answer] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, str], Response] = OrderedDict()
 
-    def get(self, address: str, etag: str) -> Answer | None:
+    def get(self, address: str, etag: str) -> Response | None:
         """Return the answer of an address with a tag, if it is kept."""
         answer = self._answers.get((address, etag))
         if answer is not None:
             self._answers.move_to_end((address, etag))
         return answer
 
-    def put(self, address: str, etag: str, answer: Answer) -> None:
+    def put(self, address: str, etag: str, answer: Response) -> None:
         """Keep an answer, where it is no larger than an eighth of all that is kept."""
         size = _size(address, answer)
         if size > self._most // 8 or (address, etag) in self._answers:
@@ -239,7 +240,7 @@ class KeptAnswers:
             self.size -= _size(old, dropped)
 
 
-def _size(address: str, answer: Answer) -> int:
+def _size(address: str, answer: Response) -> int:
     # what Python needs beside the bytes themselves
     return len(answer.body) + len(address) + 1024
 

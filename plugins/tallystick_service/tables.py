@@ -10,9 +10,11 @@ import csv
 import io
 from collections.abc import Collection, Iterable, Sequence
 
+from starlette.responses import Response
+
 from tallystick.io.text import escaped, spreadsheet_cell
 from tallystick.numbers.nano import to_text
-from tallystick_service.answer import CSV, Answer
+from tallystick_service.answer import CSV
 
 
 def csv_answer(
@@ -20,7 +22,7 @@ def csv_answer(
     heads: Sequence[str],
     rows: Iterable[Sequence[object]],
     nano: Collection[int] = (),
-) -> Answer:
+) -> Response:
     """Return a table as a file.
 
     Args:
@@ -34,8 +36,8 @@ def csv_answer(
     writer.writerow(heads)
     for row in rows:
         writer.writerow([_cell(cell, number in nano) for number, cell in enumerate(row)])
-    disposition = f'attachment; filename="{name}"'
-    return Answer(text.getvalue().encode(), CSV, headers={"content-disposition": disposition})
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text.getvalue().encode(), headers=headers, media_type=CSV)
 
 
 def _cell(cell: object, is_nano: bool) -> str:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service.clock import Clock
 from service.live import EPOCHS, TYPES, Live, history, live, received
+from starlette.responses import Response
 
-from tallystick_service.answer import Answer
 from tallystick_service.server import bound
 from tallystick_service.settings import Settings
 from tallystick_service.site import KeptAnswers
@@ -204,7 +204,7 @@ def test_answers_that_are_kept_fit(asked: list[tuple[str, int]], most: int) -> N
     for address, size in asked:
         known = kept.get(address, "tag")
         if known is None:
-            kept.put(address, "tag", Answer(bytes(size)))
+            kept.put(address, "tag", Response(bytes(size)))
         assert kept.size <= most
         sizes = [len(answer.body) for answer in kept._answers.values()]
         assert sum(sizes) <= kept.size

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+from starlette.responses import Response
+
 from tallystick.json_values import JsonObject, json_value
 from tallystick_service.access import ACCESS, condition, own_values
-from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.answer import RefusedQuestionError, json_answer
 from tallystick_service.answers import (
     CheckpointAnswer,
     EpochAnswer,
@@ -29,7 +31,7 @@ _PROVEN = ("reputations", "thresholds")
 """Steps whose rows tell of no task and no round."""
 
 
-def _epochs(question: Question) -> Answer:
+def _epochs(question: Question) -> Response:
     number = question.number("last")
     last = _MOST_EPOCHS if number is None else min(number, _MOST_EPOCHS)
     opened = question.queries.state.epoch
@@ -48,7 +50,7 @@ def epoch_row(question: Question, number: int) -> JsonObject:
     return question.site.remembered(key, lambda: json_value(queries.epoch(number)))
 
 
-def _epoch(question: Question) -> Answer:
+def _epoch(question: Question) -> Response:
     return json_answer(epoch_view(question, question.number("epoch") or 0))
 
 
@@ -111,7 +113,7 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
         )
 
 
-def _weights(question: Question) -> Answer:
+def _weights(question: Question) -> Response:
     number = question.number("epoch") or 0
     check_embargo(question, "weights", number)
     return json_answer({"epoch": number, **weights_view(question, number)})
@@ -123,7 +125,7 @@ def weights_view(question: Question, number: int) -> JsonObject:
     return views.weights(found.lines, found.shared) if found.lines else {"lines": {}}
 
 
-def _checkpoint(question: Question) -> Answer:
+def _checkpoint(question: Question) -> Response:
     signed, digest = checkpoint_of(question), question.queries.rules_digest()
     return json_answer(views.checkpoint(signed, question.site.signer, digest))
 
@@ -134,7 +136,7 @@ def checkpoint_of(question: Question) -> Checkpoint:
     return question.site.signed(current)
 
 
-def _row(question: Question) -> Answer:
+def _row(question: Question) -> Response:
     number, step = question.number("epoch") or 0, cast("RootedStep", question.text("step"))
     key = _key(question.text("key"))
     _check_row(question, number, step, key)
@@ -179,7 +181,7 @@ def _check_row(question: Question, number: int, step: str, key: list[Any]) -> No
         raise not_shown("a proof of a reputation that no leaderboard shows now")
 
 
-def _log(question: Question) -> Answer:
+def _log(question: Question) -> Response:
     return json_answer({"leaves": [leaf.hex() for leaf in question.log.tree.leaves]})
 
 

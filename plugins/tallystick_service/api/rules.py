@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from starlette.responses import Response
+
 from tallystick.canonical import canonical_bytes
 from tallystick.cli.rule_text import view_of
 from tallystick.json_values import JsonObject
 from tallystick.rules.digest import canonical_form
 from tallystick.scoring.trees import trees_of
-from tallystick_service.answer import Answer, json_answer
+from tallystick_service.answer import json_answer
 from tallystick_service.answers import RulesAnswer, RuleSetAnswer, RuleSetsAnswer
 from tallystick_service.known_rules import known_rules, rules_named
 from tallystick_service.route import Parameter, Question, Route
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
 
-def _rules(question: Question) -> Answer:
+def _rules(question: Question) -> Response:
     queries = question.queries
     return json_answer(views.rules_in_force(queries.in_force, queries.state.epoch))
 
 
-def _rule_sets(question: Question) -> Answer:
+def _rule_sets(question: Question) -> Response:
     in_force = question.queries.in_force
     followed = in_force.rule_sets()
     rows = [
@@ -41,7 +43,7 @@ def _rule_sets(question: Question) -> Answer:
     return json_answer({"rule_sets": rows})
 
 
-def _rule_set(question: Question) -> Answer:
+def _rule_set(question: Question) -> Response:
     rules = rules_named(question.queries.in_force, question.text("reference"))
     return json_answer(rule_set_view(scorer_of(question.site, rules)))
 

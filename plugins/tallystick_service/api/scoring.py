@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from starlette.responses import Response
+
 from tallystick.json_values import JsonObject
-from tallystick_service.answer import Answer, RefusedQuestionError, json_answer, parts_of
+from tallystick_service.answer import RefusedQuestionError, json_answer, parts_of
 from tallystick_service.answers import ExplainAnswer, ScoreAnswer
 from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.scoring_process import Order, Verb
@@ -19,15 +21,15 @@ _RULES = Parameter(
 )
 
 
-async def _explain(question: Question) -> Answer:
+async def _explain(question: Question) -> Response:
     return await _scored(question, "explain")
 
 
-async def _score(question: Question) -> Answer:
+async def _score(question: Question) -> Response:
     return await _scored(question, "score")
 
 
-async def _scored(question: Question, verb: Verb) -> Answer:
+async def _scored(question: Question, verb: Verb) -> Response:
     order = Order(do=verb, record=question.body, rules=question.text("rules"))
     return json_answer(await value_of(question, order))
 

@@ -6,10 +6,11 @@ from http import HTTPStatus
 
 import attrs
 from anyio import to_thread
+from starlette.responses import Response
 
 from tallystick.errors import StoreError, TallystickError
 from tallystick.json_values import JsonObject
-from tallystick_service.answer import Answer, json_answer
+from tallystick_service.answer import json_answer
 from tallystick_service.answers import HealthAnswer
 from tallystick_service.exposition import CONTENT_TYPE, exposition
 from tallystick_service.health import Health, Problem
@@ -25,7 +26,7 @@ _UNREADABLE = Problem(
 _TOLD = ("code", "message", "remedy")
 
 
-async def _health(question: Question) -> Answer:
+async def _health(question: Question) -> Response:
     site = question.site
     health = site.health()
     try:
@@ -42,30 +43,30 @@ async def _health(question: Question) -> Answer:
     return json_answer({"status": health.status, "problems": problems}, status)
 
 
-async def _metrics(question: Question) -> Answer:
+async def _metrics(question: Question) -> Response:
     return await to_thread.run_sync(_exposed, question)
 
 
-def _exposed(question: Question) -> Answer:
+def _exposed(question: Question) -> Response:
     site = question.site
     try:
         with site.state.queries() as queries:
             of_state = attrs.evolve(question, version=site.version_of(queries), queries=queries)
-            return Answer(exposition(of_state), CONTENT_TYPE)
+            return Response(exposition(of_state), media_type=CONTENT_TYPE)
     except StoreError:
         # what the daemon observes is wanted most where the state cannot be read
-        return Answer(exposition(question), CONTENT_TYPE)
+        return Response(exposition(question), media_type=CONTENT_TYPE)
 
 
-def _description(question: Question) -> Answer:
+def _description(question: Question) -> Response:
     return json_answer(question.site.description)
 
 
-def _operator(question: Question) -> Answer:
+def _operator(question: Question) -> Response:
     """Have a browser ask for the operator's secret, and go on to the first page."""
     if question.viewer.kind != "operator":
         raise ask_operator("no secret")
-    return Answer(b"", status=HTTPStatus.SEE_OTHER, headers={"location": "/"})
+    return Response(b"", HTTPStatus.SEE_OTHER, {"location": "/"})
 
 
 ROUTES: tuple[Route, ...] = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from starlette.responses import Response
+
 from tallystick.json_values import JsonObject, json_value
 from tallystick_service.access import ACCESS, condition
-from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.answer import RefusedQuestionError, json_answer
 from tallystick_service.answers import (
     BoardAnswer,
     HistoryAnswer,
@@ -29,24 +31,24 @@ from tallystick_state import views
 from tallystick_state.queries import NO_MINERS
 
 
-def _state(question: Question) -> Answer:
+def _state(question: Question) -> Response:
     version = question.version
     assert version is not None  # noqa: S101  # the row reads
     digests = {"digest": version.digest, "epoch": version.epoch, "rules_digest": version.rules}
     return json_answer(digests)
 
 
-def _board(question: Question) -> Answer:
+def _board(question: Question) -> Response:
     skill_type = question.text("skill_type")
     epoch, board, reason = board_of(question, skill_type)
     return json_answer(views.listed("board", board, reason, skill_type=skill_type, epoch=epoch))
 
 
-def _miner(question: Question) -> Answer:
+def _miner(question: Question) -> Response:
     return json_answer(views.profile(*profile_of(question, question.text("hotkey"))))
 
 
-def _miners(question: Question) -> Answer:
+def _miners(question: Question) -> Response:
     if condition("miners", question.viewer) != "always":
         raise not_shown("every miner")
     queries = question.queries
@@ -54,7 +56,7 @@ def _miners(question: Question) -> Answer:
     return json_answer(views.listed("miners", miners, NO_MINERS, epoch=queries.state.epoch))
 
 
-def _history(question: Question) -> Answer:
+def _history(question: Question) -> Response:
     hotkey = question.text("hotkey")
     epochs = [
         {"epoch": number, "reputation": json_value(reputation)}
@@ -63,7 +65,7 @@ def _history(question: Question) -> Answer:
     return json_answer({"hotkey": hotkey, "epochs": epochs})
 
 
-def _pay(question: Question) -> Answer:
+def _pay(question: Question) -> Response:
     return json_answer(pay_view(question, question.text("hotkey"), question.number("epoch") or 0))
 
 
@@ -91,7 +93,7 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
     return {"hotkey": hotkey, "epoch": number, "lines": lines}
 
 
-def _live(question: Question) -> Answer:
+def _live(question: Question) -> Response:
     if condition("live", question.viewer) != "always":
         raise RefusedQuestionError(
             "not-shown",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tallystick_service.answer import Answer
+from starlette.responses import Response
+
 from tallystick_service.route import Question, page
 
 
-def _home(question: Question) -> Answer:
+def _home(question: Question) -> Response:
     queries = question.queries
     epoch = queries.state.epoch
     rules = {name: timeline.at(epoch) for name, timeline in queries.in_force.lines.items()}

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import attrs
+from starlette.responses import Response
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_service.access import condition, own_values
-from tallystick_service.answer import Answer
 from tallystick_service.api.state import HOTKEY
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
@@ -164,7 +164,7 @@ def _shown(standing: TypeStanding, own: Collection[str]) -> TypeStanding:
     return standing
 
 
-def _miner(question: Question) -> Answer:
+def _miner(question: Question) -> Response:
     hotkey = question.text("hotkey")
     return question.page(
         "miner.html",
@@ -174,14 +174,14 @@ def _miner(question: Question) -> Answer:
     )
 
 
-def _challenge(question: Question) -> Answer:
+def _challenge(question: Question) -> Response:
     settings = question.site.settings
     challenge = challenge_of(question.request, settings, question.text("hotkey"))
     until = datetime.fromtimestamp(challenge.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return question.page("challenge.html", challenge=challenge, until=until, kinds=KEY_TYPES)
 
 
-def _miner_csv(question: Question) -> Answer:
+def _miner_csv(question: Question) -> Response:
     """Return the reputation of a miner by epoch and type as CSV."""
     hotkey = question.text("hotkey")
     rows = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
-from tallystick_service.answer import Answer
+from starlette.responses import Response
+
 from tallystick_service.route import Parameter, Question, page
 from tallystick_service.weights import WeightRow, by_slot, by_weight, weight_table
 
@@ -20,14 +21,14 @@ _SORTS = {
 """The keys by which the table is sorted, by the name of the order."""
 
 
-def _miners(question: Question) -> Answer:
+def _miners(question: Question) -> Response:
     wanted, order = question.text("q").strip(), question.text("sort", "weight")
     table = weight_table(question)
     rows = sorted((row for row in table.rows if _matches(row, wanted)), key=_SORTS[order])
     exact = [row.hotkey for row in rows if wanted and wanted in {row.hotkey, str(row.uid)}]
     if len(exact) == 1 and exact[0] is not None:
         place = f"/miners/{quote(exact[0], safe='')}"
-        return Answer(b"", status=HTTPStatus.SEE_OTHER, headers={"location": place})
+        return Response(b"", HTTPStatus.SEE_OTHER, {"location": place})
     pages = max(1, -(-len(rows) // _PAGE))
     number = min(max(question.number("page") or 1, 1), pages)
 

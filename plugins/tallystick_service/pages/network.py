@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import zip_longest
 
+from starlette.responses import Response
+
 from tallystick.numbers.nano import to_text
-from tallystick_service.answer import Answer
 from tallystick_service.api.epochs import (
     EPOCH,
     checkpoint_of,
@@ -73,7 +74,7 @@ def threshold_charts(history: list[tuple[int, Thresholds]]) -> dict[str, Chart]:
     return charts
 
 
-def _network(question: Question) -> Answer:
+def _network(question: Question) -> Response:
     opened = question.queries.state.epoch
     begun = range(max(0, opened + 1 - _EPOCHS), opened + 1)
     epochs = [epoch_row(question, number) for number in reversed(begun)]
@@ -91,33 +92,33 @@ def _network(question: Question) -> Answer:
     )
 
 
-def _epoch(question: Question) -> Answer:
+def _epoch(question: Question) -> Response:
     view = epoch_view(question, question.number("epoch") or 0)
     return question.page("epoch.html", epoch=view, checkpoint=checkpoint_of(question))
 
 
-async def _validators(question: Question) -> Answer:
+async def _validators(question: Question) -> Response:
     question = await question.versioned()
     observed = question.site.observations.observed()
     health = question.site.health().seen_by(question.viewer)
     return question.page("validators.html", observed=observed, health=health)
 
 
-def _board_csv(question: Question) -> Answer:
+def _board_csv(question: Question) -> Response:
     skill_type = question.text("skill_type")
     _, board, _ = board_of(question, skill_type)
     rows = [(s.rank, s.hotkey, s.uid, str(s.reputation)) for s in board]
     return csv_answer("leaderboard.csv", ("rank", "hotkey", "uid", "reputation"), rows)
 
 
-def _epochs_csv(question: Question) -> Answer:
+def _epochs_csv(question: Question) -> Response:
     opened = question.queries.state.epoch
     views_of = (epoch_row(question, n) for n in range(max(0, opened + 1 - _DRAWN), opened + 1))
     rows = [(v["epoch"], v["open"], v["at"], v["events"], v["snapshot"]) for v in views_of]
     return csv_answer("epochs.csv", ("epoch", "open", "at", "events", "snapshot"), rows)
 
 
-def _thresholds_csv(question: Question) -> Answer:
+def _thresholds_csv(question: Question) -> Response:
     rows = [
         (number, skill_type, name, nano)
         for number, own in thresholds_by_epoch(question)
@@ -128,7 +129,7 @@ def _thresholds_csv(question: Question) -> Answer:
     return csv_answer("thresholds.csv", heads, rows, nano=(3,))
 
 
-def _weights_csv(question: Question) -> Answer:
+def _weights_csv(question: Question) -> Response:
     number = newest_epoch(question)
     rows: list[tuple[object, ...]] = []
     if number is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from starlette.responses import Response
+
 from tallystick.json_values import json_value
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.render import verdict
-from tallystick_service.answer import Answer
 from tallystick_service.known_rules import known_rules, rules_named
 from tallystick_service.route import Parameter, Question, page
 from tallystick_service.rule_book import (
@@ -22,7 +23,7 @@ from tallystick_state import views
 from tallystick_state.rules import StateRules
 
 
-def _rules(question: Question) -> Answer:
+def _rules(question: Question) -> Response:
     queries = question.queries
     epoch = queries.state.epoch
     in_force = queries.in_force
@@ -39,7 +40,7 @@ def _choices(known: Mapping[str, StateRules]) -> list[tuple[str, str]]:
     return [(digest, rules.rule_set.reference) for digest, rules in known.items()]
 
 
-def _rule_set(question: Question) -> Answer:
+def _rule_set(question: Question) -> Response:
     queries = question.queries
     rules = rules_named(queries.in_force, question.text("rules"))
     book = rule_book(question.site, rules)
@@ -52,7 +53,7 @@ def _rule_set(question: Question) -> Answer:
     )
 
 
-def _constants_csv(question: Question) -> Answer:
+def _constants_csv(question: Question) -> Response:
     rules = rules_named(question.queries.in_force, question.text("rules"))
     heads = ("path", "value", "range", "meaning", "source", "line")
     constants = constants_of(rules.loaded)
@@ -60,7 +61,7 @@ def _constants_csv(question: Question) -> Answer:
     return csv_answer("constants.csv", heads, rows)
 
 
-def _difference(question: Question) -> Answer:
+def _difference(question: Question) -> Response:
     in_force = question.queries.in_force
     known = _choices(known_rules(in_force))
     old, new = question.text("old"), question.text("new")

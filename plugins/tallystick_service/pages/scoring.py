@@ -13,11 +13,12 @@ from typing import Any
 
 import attrs
 from anyio import to_thread
+from starlette.responses import Response
 
 from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject
 from tallystick.numbers.nano import from_text
-from tallystick_service.answer import Answer, RefusedQuestionError
+from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
 from tallystick_service.examples import example_of
@@ -140,7 +141,7 @@ def _type_of(record: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-async def _playground(question: Question) -> Answer:
+async def _playground(question: Question) -> Response:
     question = await question.versioned()
     offer = await offer_of(question)
     chosen, record = _record(question, offer)
