@@ -304,11 +304,8 @@ def _between(interval: Interval) -> str:
 def _weight_lines(weight: WeightComparison) -> Iterator[str]:
     if weight.unknown:
         yield f"weights are not known: {weight.unknown}"
-    for which, share, reason in zip(
-        ("baseline", "candidate"), weight.nobody, weight.reasons, strict=True
-    ):
-        if share:
-            yield f"nobody has {percent(share)} of it under the {which}: {reason}"
+    for which, share, reason in weight.unowned:
+        yield f"nobody has {percent(share)} of it under the {which}: {reason}"
     yield from exercised.line(weight.not_exercised)
 
 
@@ -324,11 +321,8 @@ def weighed(weight: WeightComparison) -> Iterator[str]:
         if weight.interval is not None:
             sentence += f", and {_between(weight.interval)} would in others like these"
         yield f"{sentence}."
-    for which, share, reason in zip(
-        ("baseline", "candidate"), weight.nobody, weight.reasons, strict=True
-    ):
-        if share:
-            yield f"Under the {which} {percent(share)} of all weight is nobody's: {reason}."
+    for which, share, reason in weight.unowned:
+        yield f"Under the {which} {percent(share)} of all weight is nobody's: {reason}."
     yield from exercised.sentence(weight.not_exercised, "history")
 
 

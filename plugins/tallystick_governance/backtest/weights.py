@@ -10,7 +10,7 @@ nobody: a rule set that pays nobody moves everything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -77,6 +77,12 @@ class WeightComparison:
             return {}
         rows = zip(found.miners, found.before, found.after, strict=True)
         return {miner.hotkey: (old, new) for miner, old, new in rows if miner.hotkey != NOBODY}
+
+    @property
+    def unowned(self) -> Iterator[tuple[str, int, str]]:
+        """Under which of the two nobody has a share, how much of it, and why."""
+        sides = zip(("baseline", "candidate"), self.nobody, self.reasons, strict=True)
+        return ((which, share, reason) for which, share, reason in sides if share)
 
     @property
     def not_exercised(self) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import walk
 from tallystick.scoring.value import Value
 from tallystick_conformance.testing.fact_conditions import FactConditions
+from tallystick_governance.prove.property import BROKEN, CLAIMS
 
 MUCH = NANO // 20
 """Largest change of an axis or a factor that is none, in nano."""
@@ -402,23 +403,15 @@ def _broken(trial: Trial) -> Iterator[Finding]:
             yield from _beyond(trial, promise, promise.bound)
 
 
-_KEPT: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
-    "at_least": lambda value, bound: value >= bound,
-    "at_most": lambda value, bound: value <= bound,
-    "below": lambda value, bound: value < bound,
-}
-
-
 def _beyond(trial: Trial, promise: Property, bound: Fraction) -> Iterator[Finding]:
     """Find a record that is beyond the bound of a promise, if none was before."""
     worst: tuple[int, Record] | None = None
-    is_kept = _KEPT[promise.claim]
+    is_broken = BROKEN[CLAIMS[promise.claim]]
     for record in trial.records(promise.where):
         old, new = trial.paid(record)
-        if not is_kept(Fraction(old, NANO), bound):
+        if is_broken(Fraction(old, NANO), None, bound):
             return
-        is_broken = worst is None and not is_kept(Fraction(new, NANO), bound)
-        if is_broken:
+        if worst is None and is_broken(Fraction(new, NANO), None, bound):
             worst = new, record
     if worst is not None:
         value, record = worst

@@ -12,7 +12,7 @@ from tallystick.formula.schema_path import Schema
 from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.plugins.property import Direction, Property
-from tallystick_governance.prove.property import QUALITY, Claim, Question
+from tallystick_governance.prove.property import CLAIMS, QUALITY, Question
 from tallystick_governance.prove.subject import Subject
 
 RANGE = "axis-in-range"
@@ -22,12 +22,6 @@ REPETITION = "no-gain-by-duplication"
 IDENTITY = "identical-work-is-paid-alike"
 _IDENTITY = frozenset({"miner", "validator", "task_id", "round"})
 """The fields of a record that say who, for whom and when, not what was done."""
-_CLAIMS: dict[str, Claim] = {
-    "at_least": "at_least",
-    "at_most": "at_most",
-    "below": "below",
-    "not_less_than_instead": "other_not_more",
-}
 
 
 @attrs.frozen(eq=False)
@@ -148,7 +142,7 @@ def _promise(subject: Subject, promise: Property) -> Question:
     return Question(
         promise.name,
         promise.value,
-        _CLAIMS[promise.claim],
+        CLAIMS[promise.claim],
         promise.summary,
         bound=promise.bound,
         where=promise.where,

@@ -73,10 +73,10 @@ class Question:
 
     def broken(self, value: Any, other: Any, bound: Any) -> Any:  # noqa: ANN401  # numbers or terms
         """Return whether a value, with that of the other record, breaks the claim."""
-        return _BROKEN[self.claim](value, other, bound)
+        return BROKEN[self.claim](value, other, bound)
 
 
-_BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
+BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
     "at_least": lambda value, _, bound: value < bound,
     "at_most": lambda value, _, bound: value > bound,
     "below": lambda value, _, bound: value >= bound,
@@ -84,6 +84,14 @@ _BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
     "other_not_more": lambda value, other, _: other > value,
     "same": lambda value, other, _: other != value,
 }
+"""Whether a value, with that of the other record, or with the bound, breaks each claim."""
+CLAIMS: Mapping[str, Claim] = {
+    "at_least": "at_least",
+    "at_most": "at_most",
+    "below": "below",
+    "not_less_than_instead": "other_not_more",
+}
+"""The claim of each kind of promise of a plugin."""
 
 
 TIME, STOPPED = "time", "stopped"
