@@ -212,14 +212,14 @@ def test_a_file_of_short_lines_takes_no_more_memory(tmp_path: Path) -> None:
     assert peak(*score, status=1) < 300_000_000
 
 
-@pytest.mark.parametrize("more", [(), ("--format", "csv")])
-def test_records_score_from_pipe_to_pipe(more: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "more"), [("-", ()), ("/dev/stdout", ("--format", "csv"))])
+def test_records_score_from_pipe_to_pipe(name: str, more: tuple[str, ...], tmp_path: Path) -> None:
     """The results are those of files; rejected records and the summary are beside them."""
     records = SKILLS.read_bytes() + b"not JSON\n"
     (tmp_path / "records.jsonl").write_bytes(records)
     output, beside = tmp_path / "out.jsonl", tmp_path / "receipt.json"
     run("score", tmp_path / "records.jsonl", *RULES, "-o", output, *more)
-    found = run("score", "-", *RULES, "-o", "-", "--receipt", beside, *more, stdin=records)
+    found = run("score", "-", *RULES, "-o", name, "--receipt", beside, *more, stdin=records)
     assert found.status == 1
     assert found.out.encode() == output.read_bytes()
     rejects = Path(f"{output}.rejects.jsonl").read_text(encoding="utf-8")
