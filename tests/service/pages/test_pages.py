@@ -18,7 +18,6 @@ from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, histor
 
 import tallystick
 from tallystick.io.text import printable, visible
-from tallystick.numbers.nano import to_text
 from tallystick_service.assets import FOLDER
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
@@ -202,18 +201,18 @@ def test_a_type_that_a_miner_never_did_is_not_on_its_page(service: Live) -> None
         assert "What next" not in found.reply.body.decode().partition("<main")[2]
 
 
-def test_the_csv_of_a_miner_has_every_epoch(service: Live, state: Path) -> None:
+def test_the_csv_of_a_miner_has_every_epoch(service: Live) -> None:
     found = rows(service.ask(f"{address(OWN)}/reputation.csv", AS_OPERATOR))
-    with tallystick.Ledger.open(state) as ledger, ledger.queries() as queries:
-        expected = [
-            (str(epoch), name, to_text(nano))
-            for epoch in range(EPOCHS + 1)
-            for name, nano in sorted(
-                getattr((queries.pinned(epoch)).miners.get(OWN), "reputation", {}).items()
-            )
-        ]
-    told = [(row["epoch"], row["skill_type"], row["reputation"]) for row in found]
-    assert sorted(told) == sorted(expected)
+    told = service.ask(f"/api/v1{address(OWN)}/epochs", AS_OPERATOR).json()["epochs"]
+    expected = [
+        (str(row["epoch"]), name, value)
+        for row in told
+        for name, value in row["reputation"].items()
+    ]
+    assert len(told) == EPOCHS
+    assert sorted((row["epoch"], row["skill_type"], row["reputation"]) for row in found) == sorted(
+        expected
+    )
 
 
 def test_a_miner_whose_name_is_no_part_of_an_address_has_no_link(own_state: Path) -> None:
@@ -331,20 +330,10 @@ def test_a_rule_set_has_its_formulas_constants_lints_and_the_way_to_proofs(servi
 
 def test_the_proofs_of_a_folder_are_shown(state: Path, tmp_path: Path) -> None:
     rules = tallystick.load(REFERENCE)
+    answer = {"property": "in-range", "skill_type": "rag_knowledge"}
     answers = [
-        {
-            "property": "in-range",
-            "skill_type": "rag_knowledge",
-            "axis": "policy",
-            "status": "proved",
-        },
-        {
-            "property": "in-range",
-            "skill_type": "rag_knowledge",
-            "axis": "x",
-            "status": "undecided",
-            "reason": "hard",
-        },
+        {**answer, "axis": "policy", "status": "proved"},
+        {**answer, "axis": "x", "status": "undecided", "reason": "hard"},
     ]
     name = f"{rules.digest.replace(':', '-')}.json"
     (tmp_path / name).write_text(json.dumps({"results": answers}))
@@ -382,6 +371,8 @@ def test_the_playground_explains_what_its_link_holds(service: Live) -> None:
     for axis in explained["axes"]:
         assert axis["value"] in found.text
     assert "Side by side" in found.text
+    assert "leave out of submission.recommended_policy" in found.text
+    assert "Distance of this record" in found.text
     assert "cache-control" in found.reply.headers
     assert found.reply.headers["cache-control"] == "no-store"
 
@@ -415,12 +406,6 @@ def test_what_the_playground_refuses_is_said_on_its_page(
 def test_a_record_that_is_too_long_for_a_link_is_refused(service: Live) -> None:
     reply = service.ask(f"/playground?record={'x' * 9000}", HTML)
     assert reply.status == 400
-
-
-def test_what_next_of_a_record(service: Live) -> None:
-    found = page(service, f"/playground?{urlencode({'record': record()})}")
-    assert "leave out of submission.recommended_policy" in found.text
-    assert "Distance of this record" in found.text
 
 
 def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
@@ -482,10 +467,6 @@ def miners_in(folder: Path) -> Path:
     path = folder / "miners.csv"
     path.write_bytes(history().network.to_csv())
     return path
-
-
-def test_the_style_asks_for_nothing_of_others() -> None:
-    assert not re.search(r"url\(|@import|https?:", (FOLDER / "site.css").read_text())
 
 
 def test_the_script_is_the_one_that_its_licence_names() -> None:
