@@ -46,21 +46,19 @@ PUBLIC, OPERATOR = Viewer(), Viewer("operator")
 
 @attrs.frozen
 class Access:
-    """A subject, and those who see it.
+    """A subject, and those who see it beside the operator, who sees everything.
 
     Attributes:
         subject: its name, which routes name.
         holds: what an answer about it has.
         public: when everyone sees it.
         own: when the miner sees it of itself.
-        operator: when the operator sees it.
     """
 
     subject: str
     holds: str
     public: Condition
     own: Condition
-    operator: Condition = "always"
 
 
 ACCESS = {
@@ -98,10 +96,10 @@ def condition(subject: str, viewer: Viewer, hotkey: str = "") -> Condition:
         viewer: who asks.
         hotkey: whom it is about; of others a miner sees what everyone sees.
     """
-    row = ACCESS[subject]
     if viewer.kind == "operator":
-        return row.operator
+        return "always"
     is_own = viewer.kind == "own" and viewer.hotkey == hotkey
+    row = ACCESS[subject]
     return row.own if is_own else row.public
 
 

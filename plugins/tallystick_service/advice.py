@@ -9,7 +9,7 @@ from tallystick.json_values import JsonObject, json_value
 from tallystick.scoring.explanation import Cliff, Explanation
 from tallystick.scoring.scorer import RecordLike, Scorer
 from tallystick_service.distance import Distance
-from tallystick_service.what_next import Move, outcome_of, what_next
+from tallystick_service.what_next import Move, what_next
 
 
 def advice(scorer: Scorer, record: RecordLike) -> JsonObject:
@@ -22,10 +22,11 @@ def advice(scorer: Scorer, record: RecordLike) -> JsonObject:
         RecordError: the record cannot be scored.
     """
     explanation = scorer.explain(record)
+    told = explanation.to_dict()
     moves = what_next(scorer, record)
     return {
-        "explanation": explanation.to_dict(),
-        "outcome": json_value(outcome_of(scorer, record)),
+        "explanation": told,
+        "outcome": {name: told["result"][name] for name in ("quality", "tier", "emission")},
         "distances": json_value([*distances(explanation)]),
         "moves": [{"sentence": sentence(move), **json_value(move)} for move in moves],
     }

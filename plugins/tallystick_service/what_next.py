@@ -165,17 +165,6 @@ def what_next(scorer: Scorer, record: RecordLike) -> list[Move]:
     return sorted(gaining, key=lambda m: (-m.emission_gain, -m.quality_gain, m.fact, m.path))
 
 
-def outcome_of(scorer: Scorer, record: RecordLike) -> Outcome:
-    """Return the scores of a record that moves are compared with.
-
-    Raises:
-        RecordError: the record cannot be scored.
-    """
-    scorer.score(record)
-    answer = _answer_of(scorer, record)
-    return Outcome(None, None, None) if answer is None else answer.now
-
-
 def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
     """Return the record as facts; None of a record without a submission."""
     value = _json(record)

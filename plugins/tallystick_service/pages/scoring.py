@@ -18,10 +18,12 @@ from starlette.responses import Response
 from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject
 from tallystick.numbers.nano import from_text
+from tallystick.records.rejects import Reject
+from tallystick.records.struct_builder import is_answered
+from tallystick.scoring.scorer import Scorer
 from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
-from tallystick_service.examples import example_of
 from tallystick_service.known_rules import known_rules
 from tallystick_service.route import Parameter, Question, page
 from tallystick_service.scoring_process import Order
@@ -71,12 +73,33 @@ def _offer(site: Site) -> Offer:
     examples = {
         name: json.dumps(record, indent=1, ensure_ascii=False)
         for name in types
-        if (record := example_of(scorer, name, epoch)) is not None
+        if (record := _example_of(scorer, name, epoch)) is not None
     }
     rules = tuple(
         (digest, rules.rule_set.reference, rules.loaded.text) for digest, rules in known.items()
     )
     return Offer(epoch, types, examples, rules, in_force)
+
+
+def _example_of(scorer: Scorer, skill_type: str, epoch: int) -> Mapping[str, Any] | None:
+    """Return the first example of a type that has a submission; None where there is none.
+
+    Args:
+        scorer: the rules that score it.
+        skill_type: the type.
+        epoch: which the record is to name.
+    """
+    from tallystick_conformance.testing.samples import examples_of  # only with an offer
+
+    kind = scorer.registry.skill_types.get(skill_type)
+    for record in examples_of(kind) if kind is not None else ():
+        moved = {**record, "epoch": epoch}
+        decoded = scorer.decoder.decode(moved, 1)
+        if isinstance(decoded, Reject) or not is_answered(decoded):
+            continue
+        if decoded.skill_type == skill_type:
+            return moved
+    return None
 
 
 @attrs.frozen
