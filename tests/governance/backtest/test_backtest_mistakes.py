@@ -32,84 +32,59 @@ def history(records: bytes, tmp_path: Path) -> Path:
     return path
 
 
-WRONG = {
-    "one rule set": (ONE, "found 1 candidate, expected 2 to 1024"),
-    "the same twice": ((*ONE, *ONE), "which are the same rule set skills@1.0.0"),
-    "no common types": ((*ONE, "--rules", "workflow@1.0.0"), "found no skill type that both"),
-    "unknown rule set": ((*ONE, "--rules", "skills@9.9.9"), "skills@9.9.9"),
-    "a file of no rules": ((*ONE, "--rules", "/dev/null"), "/dev/null"),
-    "unknown path": ((*ONE, "--sweep", "axes.polcy.weight=0:1:0.5"), "found the path axes.polcy"),
-    "path of text": (
-        (*ONE, "--sweep", "rule_set.name=0:1:0.5"),
-        "found the path rule_set.name, expected a number",
-    ),
-    "path of a table": (
-        (*ONE, "--sweep", "axes.policy=0:1:0.5"),
-        "found the path axes.policy, expected a value",
-    ),
-    "path through a number": (
-        (*ONE, "--sweep", "axes.policy.beta.x=0:1:1"),
-        "found the path axes.policy.beta.x",
-    ),
-    "place after the last": ((*ONE, "--sweep", "tiers.levels[99].multiplier=0:1:1"), "[99]"),
-    "a path with a slip": (
-        (*ONE, "--sweep", "axes.policy.wait=0:1:0.1"),
-        "did you mean 'axes.policy.weight'",
-    ),
-    "weight of four decimals": (
-        (*ONE, "--sweep", "axes.policy.weight=0.0001:1:0.1"),
-        "three decimals",
-    ),
-    "weight above 1": ((*ONE, "--sweep", "axes.policy.weight=0.5:1.5:0.5"), "expected 0 to 1"),
-    "does not load": (
-        (*ONE, "--sweep", "axes.policy.beta=9:12:3"),
+SWEEPS = [
+    ("axes.polcy.weight=0:1:0.5", "found the path axes.polcy"),
+    ("axes.policy.wait=0:1:0.1", "did you mean 'axes.policy.weight'"),
+    ("rule_set.name=0:1:0.5", "found the path rule_set.name, expected a number"),
+    ("axes.policy=0:1:0.5", "found the path axes.policy, expected a value"),
+    ("axes.policy.beta.x=0:1:1", "found the path axes.policy.beta.x"),
+    ("tiers.levels[99].multiplier=0:1:1", "[99]"),
+    ("axes.policy.weight=0.0001:1:0.1", "three decimals"),
+    ("axes.policy.weight=0.5:1.5:0.5", "expected 0 to 1"),
+    (
+        "axes.policy.beta=9:12:3",
         "skills@1.0.0[axes.policy.beta=12]: axes.policy.beta: found 12",
     ),
-    "step 0": ((*ONE, "--sweep", "axes.policy.beta=0:1:0"), "found the step 0"),
-    "stop before start": ((*ONE, "--sweep", "axes.policy.beta=1:0:0.1"), "found 1:0 for"),
-    "no step": ((*ONE, "--sweep", "axes.policy.beta=0:1"), "expected PATH=START:STOP:STEP"),
-    "digits of Arabic": ((*ONE, "--sweep", "axes.policy.beta=٠:١:١"), "expected PATH="),
-    "a long number": ((*ONE, "--sweep", f"axes.policy.beta=0:{'9' * 500}:1"), "expected PATH="),
-    "too many": ((*ONE, "--sweep", "axes.policy.beta=0:1:0.0000001"), "at most 1024"),
-    "too many together": (
-        (*ONE, *("--sweep", "axes.policy.beta=0:1:0.02", "--sweep", "axes.policy.weight=0:1:0.02")),
-        "at most 1024",
-    ),
-    "a path twice": (
-        (*ONE, *("--sweep", "axes.policy.beta=0:1:1", "--sweep", "axes.policy.beta=0:1:1")),
-        "found two sweeps of axes.policy.beta",
-    ),
-    "a weight twice": (
-        (
-            *(*ONE, "--sweep", "axes.policy.weight=0:0.2:0.1"),
-            *("--sweep", "skill_types.mcp_server.weights.policy=0:0.2:0.1"),
-        ),
+    ("axes.policy.beta=0:1:0", "found the step 0"),
+    ("axes.policy.beta=1:0:0.1", "found 1:0 for"),
+    ("axes.policy.beta=0:1", "expected PATH=START:STOP:STEP"),
+    ("axes.policy.beta=٠:١:١", "expected PATH="),
+    (f"axes.policy.beta=0:{'9' * 500}:1", "expected PATH="),
+    ("axes.policy.beta=0:1:0.0000001", "at most 1024"),
+    ("axes.policy.beta=0:1:0.02 axes.policy.weight=0:1:0.02", "at most 1024"),
+    ("axes.policy.beta=0:1:1 axes.policy.beta=0:1:1", "found two sweeps of axes.policy.beta"),
+    (
+        "axes.policy.weight=0:0.2:0.1 skill_types.mcp_server.weights.policy=0:0.2:0.1",
         "beside another change of the weight of policy in mcp_server",
     ),
-    "no rule set": ((), "Missing option '--rules'"),
-    "a state without a replay": (
-        (*BOTH, "--state", "s"),
-        "found --state without --with-state, expected both",
-    ),
-    "an adoption without a replay": (
-        (*ONE, "--adopt", "skills@1.1.0@2"),
-        "found --adopt without --with-state, expected both",
-    ),
-    "parameters without validators": (
-        (*BOTH, "--yuma", "subnet.json"),
-        "found --yuma without --validators, expected both",
-    ),
-    "the best of no sweep": (
+    ("axes.policy.beta=0.5:0.5:1", "1 candidate"),
+]
+"""Sweeps of one rule set, apart by spaces, and what is said of them."""
+WRONG = [
+    (ONE, "found 1 candidate, expected 2 to 1024"),
+    ((*ONE, *ONE), "which are the same rule set skills@1.0.0"),
+    ((*ONE, "--rules", "workflow@1.0.0"), "found no skill type that both"),
+    ((*ONE, "--rules", "skills@9.9.9"), "skills@9.9.9"),
+    ((*ONE, "--rules", "/dev/null"), "/dev/null"),
+    ((), "Missing option '--rules'"),
+    ((*BOTH, "--state", "s"), "found --state without --with-state, expected both"),
+    ((*ONE, "--adopt", "skills@1.1.0@2"), "found --adopt without --with-state, expected both"),
+    ((*BOTH, "--yuma", "subnet.json"), "found --yuma without --validators, expected both"),
+    (
         (*BOTH, "--write-best", "best.toml"),
         "found --write-best without --sweep, expected one to choose from",
     ),
-    "nothing but the baseline": ((*ONE, "--sweep", "axes.policy.beta=0.5:0.5:1"), "1 candidate"),
-}
+    *(
+        ((*ONE, *(f"--sweep={sweep}" for sweep in sweeps.split())), message)
+        for sweeps, message in SWEEPS
+    ),
+]
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_use_is_told_and_leaves_nothing(history: Path, tmp_path: Path, case: str) -> None:
-    words, message = WRONG[case]
+@pytest.mark.parametrize(("words", "message"), WRONG)
+def test_wrong_use_is_told_and_leaves_nothing(
+    history: Path, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
     found = run("backtest", history, *words, "-o", tmp_path / "out")
     assert found.status == 2, found
     assert message in found.err

@@ -98,56 +98,32 @@ SPARED = SOUND.replace("\n[skill_types", SPARE).replace(
     "composite =", "axes = ['spare']\ncomposite ="
 )
 GATED = SOUND.replace("composite =", f"{GATE}composite =")
+POINTS = "probe = 0.3\ntraces = 0.3\ndigest = 0.2\ncitations = 0.2"
+CITED = "probe = 0\ntraces = 0\ndigest = 0\ncitations = {}"
+HIGH = '[[tiers.levels]]\nname = "high"\nfrom = "upper"\nmultiplier = 2\n'
+NO_CAP = ("share = 0.15", "share = 1 ")
+OVER = ("composite = 0 }]", "composite = 0 }, { axis = 'success', below = 1, composite = 0 }]")
+TWICE = ('times = ["reputation"]', 'times = ["base_weight", "reputation"]')
 MUTANTS = [
     (SOUND, ("\n[skill_types", SPARE), "axis-unused"),
     (SPARED, ("success = 0.6,", "success = 0.6, spare = 0,"), "weight-zero"),
     (SOUND, ("composite =", f"{GATE}composite ="), "cliff"),
     (GATED, ("below = 0.5", "below = 0"), "gate-never-binds"),
-    (
-        GATED,
-        ("composite = 0 }]", "composite = 0 }, { axis = 'success', below = 1, composite = 0 }]"),
-        "gate-never-binds",
-    ),
+    (GATED, OVER, "gate-never-binds"),
     (SOUND, ('"arithmetic"', '"geometric"'), "axis-zeroes-everything"),
     (SOUND, ("reliability@2", "reliability@1"), "free-points"),
     (SOUND, ("success@2", "success@9"), "does-not-load"),
     (SOUND, ("success = 0.6", "success = 0.7"), "does-not-load"),
-    (
-        EVIDENCE,
-        (
-            "probe = 0.3\ntraces = 0.3\ndigest = 0.2\ncitations = 0.2",
-            "probe = 0\ntraces = 0\ndigest = 0\ncitations = 0",
-        ),
-        "axis-constant",
-    ),
-    (
-        EVIDENCE,
-        (
-            "probe = 0.3\ntraces = 0.3\ndigest = 0.2\ncitations = 0.2",
-            "probe = 0\ntraces = 0\ndigest = 0\ncitations = 0.05",
-        ),
-        "gate-always-binds",
-    ),
+    (EVIDENCE, (POINTS, CITED.format("0")), "axis-constant"),
+    (EVIDENCE, (POINTS, CITED.format("0.05")), "gate-always-binds"),
     (TIERED, ("multiplier = 2", "multiplier = 0.9"), "tiers-out-of-order"),
     (TIERED, ("multiplier = 2", "multiplier = 1"), "tier-without-effect"),
     (TIERED, ("baseline = 0.4", "baseline = 0.7"), "tier-unreachable"),
-    (
-        TIERED,
-        ('[[tiers.levels]]\nname = "high"\nfrom = "upper"\nmultiplier = 2\n', ""),
-        "threshold-unused",
-    ),
-    (
-        shipped("skills@1.1.0"),
-        ('times = ["reputation"]', 'times = ["base_weight", "reputation"]'),
-        "base-weight-counted-twice",
-    ),
+    (TIERED, (HIGH, ""), "threshold-unused"),
+    (shipped("skills@1.1.0"), TWICE, "base-weight-counted-twice"),
     (shipped("skills@1.1.0"), ("epochs = 30", "epochs = 0"), "factor-without-effect"),
-    (shipped("workflow@1.1.0"), ("share = 0.15", "share = 1"), "cap-never-binds"),
-    (
-        shipped("workflow@1.1.0", ("share = 0.15", "share = 1 ")),
-        ("share = 1 ", "share = 0.05 "),
-        "cap-infeasible",
-    ),
+    (shipped("workflow@1.1.0"), NO_CAP, "cap-never-binds"),
+    (shipped("workflow@1.1.0", NO_CAP), ("share = 1 ", "share = 0.05 "), "cap-infeasible"),
 ]
 
 

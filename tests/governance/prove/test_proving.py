@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,39 +192,23 @@ def test_what_only_code_knows_is_undecided_and_says_so(tmp_path: Path) -> None:
     assert statuses(found, RANGE) == {("style", "proved"), ("coverage", "proved")}
 
 
-@pytest.mark.parametrize(
-    ("promise", "status"),
-    [
-        (never_below("mine/p", "…", "style", 0, where=words > 0), "proved"),
-        (never_below("mine/p", "…", "style", 1, where=style == 1), "proved"),
-        (never_below("mine/p", "…", "style", 1, where=2 * style >= 1), "counterexample"),
-        (never_above("mine/p", "…", "quality", 0, where=style == 0), "counterexample"),
-        (
-            never_above("mine/p", "…", "quality", 0, where=(style + shared == 0) & (wanted > 0)),
-            "proved",
-        ),
-        (always_below("mine/p", "…", "coverage", 1, where=shared < wanted), "proved"),
-        (always_below("mine/p", "…", "coverage", 1, where=shared <= wanted), "counterexample"),
-        (
-            never_beaten_by(
-                "mine/p", "…", "quality", where=style == 1, instead=style < 1, changes=(style,)
-            ),
-            "proved",
-        ),
-        (
-            never_beaten_by(
-                "mine/p", "…", "quality", where=style < 1, instead=style == 1, changes=(style,)
-            ),
-            "counterexample",
-        ),
-        (
-            never_beaten_by(
-                "mine/p", "…", "style", where=words < 5, instead=words > 5, changes=(words,)
-            ),
-            "proved",
-        ),
-    ],
-)
+below, above = (partial(claim, "mine/p", "…") for claim in (never_below, never_above))
+less, beaten = (partial(claim, "mine/p", "…") for claim in (always_below, never_beaten_by))
+PROMISES: list[tuple[Property, str]] = [
+    (below("style", 0, where=words > 0), "proved"),
+    (below("style", 1, where=style == 1), "proved"),
+    (below("style", 1, where=2 * style >= 1), "counterexample"),
+    (above("quality", 0, where=style == 0), "counterexample"),
+    (above("quality", 0, where=(style + shared == 0) & (wanted > 0)), "proved"),
+    (less("coverage", 1, where=shared < wanted), "proved"),
+    (less("coverage", 1, where=shared <= wanted), "counterexample"),
+    (beaten("quality", where=style == 1, instead=style < 1, changes=(style,)), "proved"),
+    (beaten("quality", where=style < 1, instead=style == 1, changes=(style,)), "counterexample"),
+    (beaten("style", where=words < 5, instead=words > 5, changes=(words,)), "proved"),
+]
+
+
+@pytest.mark.parametrize(("promise", "status"), PROMISES)
 @pytest.mark.parametrize("kind", fast_rows(["arithmetic", "geometric"], 0))
 def test_a_plugin_promises_what_it_likes(
     tmp_path: Path, promise: Property, status: str, kind: str
