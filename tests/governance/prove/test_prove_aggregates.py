@@ -13,6 +13,7 @@ from examples import fast_rows
 from governance.prove.sample import SCHEMA, sample
 
 from tallystick.plugins.author import (
+    Formula,
     Node,
     Parameters,
     Property,
@@ -31,6 +32,8 @@ from tallystick_governance.prove.proving import prove
 MARKS = "checks.marks"
 SUM, MOST, HOW_MANY = total(MARKS), largest(MARKS), count(MARKS)
 LEAST, LEAST_OR_TEN = smallest(MARKS), smallest(MARKS, empty=10)
+SEGMENTS, ERRORS_OF_ONE = "checks.segments", "checks.segments[].errors"
+ERRORS, MOST_ERRORS = total(ERRORS_OF_ONE), largest(ERRORS_OF_ONE)
 
 
 @axis("mine/harsh@1")
@@ -57,6 +60,12 @@ def schema_of(folder: Path) -> Path:
     return path
 
 
+@axis("mine/faultless@1")
+def faultless(_p: Parameters) -> Node:
+    """Every error costs a tenth."""
+    return clip(1 - ERRORS / 10)
+
+
 PROMISES: list[tuple[Callable[..., Property], str, Node, str]] = [
     (never_below, "0.5", MOST <= 5, "proved"),
     (never_below, "0.6", MOST <= 5, "counterexample"),
@@ -71,14 +80,33 @@ PROMISES: list[tuple[Callable[..., Property], str, Node, str]] = [
     (never_above, "0.7", (SUM >= 9) & (HOW_MANY == 3), "proved"),
     (never_above, "0.6", (SUM >= 9) & (HOW_MANY == 3), "counterexample"),
 ]
+OF_ERRORS: list[tuple[Callable[..., Property], str, Node, str]] = [
+    (never_below, "0.8", ERRORS <= 2, "proved"),
+    (never_above, "0.8", ERRORS >= 1, "counterexample"),
+    (never_above, "0.7", (count(SEGMENTS) == 3) & (MOST_ERRORS >= 2), "counterexample"),
+]
 
 
-@pytest.mark.parametrize(("promise", "limit", "where", "status"), fast_rows(PROMISES, 0, 1, 9))
-def test_what_is_promised_of_the_largest_is_proved_or_refuted(
-    tmp_path: Path, promise: Callable[..., Property], limit: str, where: Node, status: str
+@pytest.mark.parametrize(
+    ("formula", "promise", "limit", "where", "status"),
+    fast_rows(
+        [
+            *((harsh, *row) for row in PROMISES),
+            *((faultless, *row) for row in OF_ERRORS),
+        ],
+        *(0, 1, 9, -3, -2, -1),
+    ),
+)
+def test_what_is_promised_of_aggregates_is_proved_or_refuted(  # noqa: PLR0913, PLR0917  # of one row
+    tmp_path: Path,
+    formula: Formula,
+    promise: Callable[..., Property],
+    limit: str,
+    where: Node,
+    status: str,
 ) -> None:
     own = promise("mine/p", "…", "style", Decimal(limit), where=where)
-    further = {"style": "mine/harsh", "further": (harsh,)}
+    further = {"style": formula.name.removesuffix("@1"), "further": (formula,)}
     scorer = sample(tmp_path, schema=schema_of(tmp_path), properties=(own,), **further)
     (answer,) = prove(scorer, only="mine/p")
     assert answer.status == status
@@ -97,45 +125,3 @@ def test_a_smaller_largest_is_better_and_repeating_a_mark_changes_nothing(tmp_pa
         further=(harsh,),
     )
     assert {answer.status for answer in prove(scorer)} == {"proved"}
-
-
-ERRORS = total("checks.segments[].errors")
-
-
-@axis("mine/faultless@1")
-def faultless(_p: Parameters) -> Node:
-    """Every error costs a tenth."""
-    return clip(1 - ERRORS / 10)
-
-
-@pytest.mark.parametrize(
-    ("promise", "status"),
-    [
-        (never_below("mine/p", "…", "style", Decimal("0.8"), where=ERRORS <= 2), "proved"),
-        (never_above("mine/p", "…", "style", Decimal("0.8"), where=ERRORS >= 1), "counterexample"),
-        (
-            never_above(
-                "mine/p",
-                "…",
-                "style",
-                Decimal("0.7"),
-                where=(count("checks.segments") == 3) & (largest("checks.segments[].errors") >= 2),
-            ),
-            "counterexample",
-        ),
-    ],
-)
-def test_what_is_promised_of_fields_of_objects_is_proved_or_refuted(
-    tmp_path: Path, promise: Property, status: str
-) -> None:
-    scorer = sample(
-        tmp_path,
-        schema=schema_of(tmp_path),
-        properties=(promise,),
-        style="mine/faultless",
-        further=(faultless,),
-    )
-    (answer,) = prove(scorer, only="mine/p")
-    assert answer.status == status
-    if answer.record is not None:
-        assert scorer.score(answer.record).axes["style"] == Decimal(answer.value or "")
