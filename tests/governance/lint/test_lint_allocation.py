@@ -49,10 +49,7 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         },
     ),
     "the cap of few": (
-        (
-            *(MEAN, PART),
-            CAP,
-        ),
+        (MEAN, PART, CAP),
         {"cap-cannot-hold": "fewer than 4 miners have no weights: the cap is 0.3"},
     ),
     "C-SWON": (
@@ -73,19 +70,6 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
                 "0.500000000 gets 0.850000000"
             ),
             "weight-vanishes": "of 256 miners 12 have a weight that is 0 on the chain",
-        },
-    ),
-    "ranks from the last": (
-        (
-            MEAN,
-            'name = "rank", do = "by_rank", of = "mean", parts = [0.2, 0.3, 0.5]',
-            'name = "weight", do = "share", of = "rank", zero = "zero", publish = true',
-        ),
-        {
-            "allocation-inverts": (
-                "of 2 miners, who has 1.000000000 of mean gets 0.400000000, and who has "
-                "0.500000000 gets 0.600000000"
-            ),
         },
     ),
     "nobody": (

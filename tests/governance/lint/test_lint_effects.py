@@ -114,37 +114,21 @@ def test_a_tier_between_two_equal_thresholds_is_empty(seed: str, empty: list[str
     assert all(list(each.evidence["begins_at"]) == ["rag_knowledge"] for each in found)
 
 
-@pytest.mark.parametrize(
-    ("code", "path", "change"),
-    [
-        ("never-paid", "emission.factors.role_multiplier", ("auditor = 0.6", "auditor = 0")),
-        (
-            "never-paid",
-            "skill_types.executable_python.base_weight",
-            ("base_weight = 1.0 ", "base_weight = 0 "),
-        ),
-        (
-            "gate-passes-the-best-alone",
-            "skill_types.executable_python.gates[0]",
-            ("below = 0.10", "below = 0.95"),
-        ),
-        (
-            "gate-passes-the-best-alone",
-            "skill_types.declarative.gates[0]",
-            ('axis = "evidence", below = 0.10', 'axis = "policy", below = 0.999'),
-        ),
-        (
-            "tier-for-the-perfect",
-            "tiers.thresholds.novel",
-            ("headroom = 0.5 ", "headroom = 0.99 "),
-        ),
-        (
-            "arm-never-reached",
-            "consensus.components.risk_agreement",
-            ("near = 0.15, far = 0.30", "near = 0.30, far = 0.15"),
-        ),
-    ],
-)
+PYTHON, DECLARATIVE = "skill_types.executable_python", "skill_types.declarative"
+BEST_ALONE = "gate-passes-the-best-alone"
+POLICY = ('axis = "evidence", below = 0.10', 'axis = "policy", below = 0.999')
+RISK = ("near = 0.15, far = 0.30", "near = 0.30, far = 0.15")
+OTHERS = [
+    ("never-paid", "emission.factors.role_multiplier", ("auditor = 0.6", "auditor = 0")),
+    ("never-paid", f"{PYTHON}.base_weight", ("base_weight = 1.0 ", "base_weight = 0 ")),
+    (BEST_ALONE, f"{PYTHON}.gates[0]", ("below = 0.10", "below = 0.95")),
+    (BEST_ALONE, f"{DECLARATIVE}.gates[0]", POLICY),
+    ("tier-for-the-perfect", "tiers.thresholds.novel", ("headroom = 0.5 ", "headroom = 0.99 ")),
+    ("arm-never-reached", "consensus.components.risk_agreement", RISK),
+]
+
+
+@pytest.mark.parametrize(("code", "path", "change"), OTHERS)
 def test_what_is_asked_of_one_section_is_asked_of_others(
     code: str, path: str, change: tuple[str, str]
 ) -> None:

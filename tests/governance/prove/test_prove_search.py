@@ -88,36 +88,25 @@ def broken(tmp_path: Path, name: str, **parts: Any) -> list[Answer]:  # noqa: AN
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "parts", "value"),
-    [
-        (REPETITION, {"coverage": "tally"}, "coverage"),
-        (IDENTITY, {"style": "turns"}, "style"),
-        (DIRECTION, {"directions": (less_is_better(shared),)}, "coverage"),
-        (
-            MONOTONE,
-            {"composite": 'composite = "sample/difference@1"\naxes = ["style", "coverage"]'},
-            "quality",
-        ),
-        ("my/p", {"properties": (never_above("my/p", "…", "style", 0, where=words > 3),)}, "style"),
-        (
-            "my/p",
-            {
-                "properties": (
-                    never_beaten_by(
-                        "my/p",
-                        "…",
-                        "quality",
-                        where=(style < 1) & (shared < wanted),
-                        instead=style == 1,
-                        changes=(style,),
-                    ),
-                )
-            },
-            "quality",
-        ),
-    ],
+DIFFERENCE = 'composite = "sample/difference@1"\naxes = ["style", "coverage"]'
+ABOVE = never_above("my/p", "…", "style", 0, where=words > 3)
+BEATEN = never_beaten_by(
+    *("my/p", "…", "quality"),
+    where=(style < 1) & (shared < wanted),
+    instead=style == 1,
+    changes=(style,),
 )
+KINDS: list[tuple[str, dict[str, Any], str]] = [
+    (REPETITION, {"coverage": "tally"}, "coverage"),
+    (IDENTITY, {"style": "turns"}, "style"),
+    (DIRECTION, {"directions": (less_is_better(shared),)}, "coverage"),
+    (MONOTONE, {"composite": DIFFERENCE}, "quality"),
+    ("my/p", {"properties": (ABOVE,)}, "style"),
+    ("my/p", {"properties": (BEATEN,)}, "quality"),
+]
+
+
+@pytest.mark.parametrize(("name", "parts", "value"), KINDS)
 def test_the_search_alone_refutes_each_kind_of_question(
     tmp_path: Path, name: str, parts: Mapping[str, Any], value: str
 ) -> None:
