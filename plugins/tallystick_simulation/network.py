@@ -132,9 +132,9 @@ class NetworkRun:
     not_exercised: tuple[str, ...]
     state: State = attrs.field(repr=False)
 
-    def pay(self, name: str, first: int = 0) -> int:
-        """Return the sum of a participant's weights from an epoch on, in nano."""
-        return int(self.weights[first:, self.names.index(name)].sum())
+    def pay(self, name: str) -> int:
+        """Return the sum of a participant's weights, in nano."""
+        return int(self.weights[:, self.names.index(name)].sum())
 
     def pay_per_work(self, name: str) -> tuple[int, int]:
         """Return the sums of weights and of work of a participant, in nano."""

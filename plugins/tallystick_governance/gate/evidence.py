@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -17,13 +18,15 @@ from tallystick_governance.diff.difference import RuleSetDifference, difference
 from tallystick_governance.gate.measurement import (
     DeviationFigures,
     NotAskedError,
-    Source,
     WeightFigures,
 )
 from tallystick_governance.gate.policy import Measure
 from tallystick_governance.lint.linting import Report, report_of
 from tallystick_governance.prove.property import Answer, Status, is_late
 from tallystick_governance.prove.unchanged import Unchanged, unchanged
+
+if TYPE_CHECKING:
+    from tallystick_governance.gate.sources import Source
 
 _MILLION = 10**6
 _BEST_FIRST: tuple[Status, ...] = ("proved", "undecided", "counterexample")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from tallystick.json_values import json_value
@@ -9,10 +11,13 @@ from tallystick.scoring.receipt import engine_name, plugin_names
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.gate.clauses import KINDS, Judgement, judged
 from tallystick_governance.gate.evidence import Evidence
-from tallystick_governance.gate.measurement import MeasuredOn, Source
+from tallystick_governance.gate.measurement import MeasuredOn
 from tallystick_governance.gate.policy import Policy
 from tallystick_simulation.switches import exercised_by_none
 from tallystick_state.trust.gate_receipt import GateReceipt
+
+if TYPE_CHECKING:
+    from tallystick_governance.gate.sources import Source
 
 
 @attrs.frozen

@@ -6,9 +6,9 @@ goes on from a state. Whatever it is, the clauses of a policy read the same figu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Literal
 
 import attrs
 
@@ -86,25 +86,3 @@ class DeviationFigures:
 
     multiples: Mapping[str, Pair]
     unpaid: tuple[str, ...] = ()
-
-
-class Source(Protocol):
-    """A world that figures of a change are measured on."""
-
-    @property
-    def measured_on(self) -> MeasuredOn:
-        """The world, as receipts name it."""
-
-    def weights(self) -> tuple[WeightFigures, ...]:
-        """Return the figures of weights, of each seed.
-
-        Raises:
-            NotAskedError: it has none.
-        """
-
-    def deviations(self, strategies: Collection[str]) -> tuple[DeviationFigures, ...]:
-        """Return the figures of some deviations, of all by default, of each seed.
-
-        Raises:
-            NotAskedError: it has none.
-        """

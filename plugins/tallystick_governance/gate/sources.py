@@ -22,7 +22,6 @@ from tallystick_governance.gate.measurement import (
     MeasuredOn,
     NotAskedError,
     Pair,
-    Source,
     WeightFigures,
 )
 from tallystick_governance.gate.policy import Measure
@@ -183,6 +182,10 @@ class RecordedHistory:
             return history_effect(self.path, self.old, self.new, groups=self.groups)
         except StateError as error:
             raise NotAskedError(str(error)) from error
+
+
+Source = MadeUpNetwork | RecordedHistory
+"""A world that figures of a change are measured on."""
 
 
 def source_of(  # noqa: PLR0913  # two rule sets, and all that a world is made of

@@ -1,8 +1,8 @@
 """A concrete search for a counterexample: many facts at a time in columns, and no solver.
 
 Where the solver reasons, it tries: examples of the type, boundary values, random facts and moves of
-those that come nearest to breaking the claim. What breaks it is built as a record and scored, as
-the models of the solver are. That nothing was found is no answer.
+those that come nearest to breaking the claim. What breaks it is built as a record and scored. That
+nothing was found is no answer.
 """
 
 from __future__ import annotations

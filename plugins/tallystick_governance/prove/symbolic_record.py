@@ -45,11 +45,13 @@ class Wanted:
         names: the values; what they read comes with them.
         digests: the facts.
         free: whether axes are unknowns of their own, whatever the facts.
+        exact: whether facts and published values are multiples of their unit, not any real numbers.
     """
 
     names: tuple[str, ...]
     digests: frozenset[str]
     free: bool = False
+    exact: bool = False
 
 
 @attrs.define(eq=False)
@@ -59,7 +61,6 @@ class SymbolicRecord:
     Attributes:
         subject: the skill type.
         wanted: what of the record.
-        exact_facts: whether unknown facts and values are multiples of their unit.
         prefix: what they are called.
         facts: the unknown facts, by digest.
         exact: the exact values, by name; without those of unknowns.
@@ -71,7 +72,6 @@ class SymbolicRecord:
 
     subject: Subject
     wanted: Wanted
-    exact_facts: bool
     prefix: str
     facts: dict[str, Term | Truth] = attrs.field(factory=dict, init=False)
     exact: dict[str, Term] = attrs.field(factory=dict, init=False)
@@ -87,11 +87,9 @@ class SymbolicRecord:
         wanted: Wanted,
         prefix: str,
         shared: Unknowns | None = None,
-        *,
-        exact_facts: bool = False,
     ) -> SymbolicRecord:
         """Return a record as unknowns; facts that are shared are those of another one."""
-        record = cls(subject, wanted, exact_facts, prefix)
+        record = cls(subject, wanted, prefix)
         facts = [fact for digest, fact in subject.facts.items() if digest in wanted.digests]
         for fact in facts:
             known = (shared or {}).get(fact.digest)
@@ -114,7 +112,7 @@ class SymbolicRecord:
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
         name = f"{self.prefix}{fact.digest[:16]}"
-        unknown = unknown_fact(name, fact, domain, exact=self.exact_facts)
+        unknown = unknown_fact(name, fact, domain, exact=self.wanted.exact)
         self.assumed += unknown.within
         return unknown.value
 
@@ -158,7 +156,7 @@ class SymbolicRecord:
         if value.name in self.exact and value.applies is None and _is_rounded(value.tree):
             return self.exact[value.name]
         name = f"{self.prefix}{value.name}"
-        unknown = unknown_published(name, value.domain, exact=self.exact_facts)
+        unknown = unknown_published(name, value.domain, exact=self.wanted.exact)
         self.assumed += unknown.within if self.wanted.free else ()
         if value.name in self.exact:
             self.assumed += rounded(self.exact[value.name], unknown.value, self.subject.marks)
@@ -193,14 +191,14 @@ def encode(
         free: whether axes are any values, whatever the facts; for a composite.
         exact: whether facts and published values are multiples of their unit, not any real numbers.
     """
-    wanted = wanted_of(subject, question, free=free)
-    one = SymbolicRecord.of(subject, wanted, "a ", exact_facts=exact)
+    wanted = attrs.evolve(wanted_of(subject, question, free=free), exact=exact)
+    one = SymbolicRecord.of(subject, wanted, "a ")
     conditions = [*one.assumed, *_holds(question.where, one)]
     other = None
     if question.paired:
         same = {} if question.varies is None else one.facts
         shared = {d: t for d, t in same.items() if d not in (question.varies or ())}
-        other = SymbolicRecord.of(subject, wanted, "b ", shared, exact_facts=exact)
+        other = SymbolicRecord.of(subject, wanted, "b ", shared)
         conditions += [*other.assumed, *one.bound_to(other)]
         conditions += _compared(subject, question, one, other)
     conditions.append(_broken(question, one, other))
