@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from tallystick.errors import InputError, StateError, TallystickError
+from tallystick.errors import InputError, TallystickError
 from tallystick.io.atomic import output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.records.defects import DefectLog, defects_of
@@ -59,7 +59,6 @@ from tallystick_governance.backtest.statistics import (
 )
 from tallystick_governance.backtest.weights import WeightComparison, compare_weights
 from tallystick_governance.revision import revise
-from tallystick_state.sections.epochs import EPOCHS
 
 _BOOTSTRAP = Bootstrap()
 
@@ -104,7 +103,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     Raises:
         InputError: the history cannot be read, or has no record of a type of the baseline.
         OutputError: the folder cannot be written; what stood there is as it was.
-        StateError: the epochs are to be replayed and a rule set has none.
+        StateError: the epochs are to be replayed, and one cannot be closed under a rule set.
         EngineError: the workers cannot be used.
     """
     output = output_path(path_of(folder, "a folder for results"), follow_links=follow_links)
@@ -232,7 +231,6 @@ class BacktestRun:
 
     def _replayed(self, outcome: Outcome, on_epoch: OnEpoch) -> Outcome:
         """Add the states of the candidates; the records on which replays fail are rejected."""
-        _check_epochs(self.reader.candidates)
         failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
         found = replays(
             self.reader,
@@ -346,21 +344,6 @@ def _tracked(candidates: Iterable[CandidateOutcome]) -> tuple[TrackedThresholds,
     """Return the thresholds of some candidates; None without a replay."""
     tracked = tuple(own.tracked for own in candidates if own.tracked is not None)
     return tracked or None
-
-
-def _check_epochs(candidates: Sequence[Candidate]) -> None:
-    """Refuse to replay the epochs of rules that have none.
-
-    Raises:
-        StateError: a rule set has no epochs.
-    """
-    for candidate in candidates:
-        for _, rules in candidate.rules.spans():
-            if rules.rule_set.section(EPOCHS) is None:
-                raise StateError(
-                    f"found no [epochs] in {rules.rule_set.reference}, expected a rule set that "
-                    "has it"
-                )
 
 
 def _ranges(

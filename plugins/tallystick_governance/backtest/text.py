@@ -27,7 +27,14 @@ from tallystick_governance.backtest.distribution import (
     winners,
 )
 from tallystick_governance.backtest.incentive import KAPPA_FLIP, NO_WEIGHTS, Incentives
-from tallystick_governance.backtest.outcome import EMISSION, NOTHING, Outcome, Period, StateOutcome
+from tallystick_governance.backtest.outcome import (
+    EMISSION,
+    NOTHING,
+    UNKNOWN,
+    Outcome,
+    Period,
+    StateOutcome,
+)
 from tallystick_governance.backtest.statistics import (
     PERCENT,
     Interval,
@@ -136,8 +143,9 @@ class Terms:
 
 
 def named(change: MinerChange) -> str:
-    """Name a miner, with its slot."""
-    return f"{short(change.miner.hotkey)} (uid {change.miner.uid})"
+    """Name a miner, with its slot where one is known."""
+    slot = "" if change.miner.uid == UNKNOWN else f" (uid {change.miner.uid})"
+    return f"{short(change.miner.hotkey)}{slot}"
 
 
 def sentences(candidate: CandidateComparison, changes: list[MinerChange]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from tallystick_governance.gate.measurement import NotAskedError, Pair, WeightFi
 from tallystick_governance.gate.policy import Clause
 from tallystick_governance.lint.linting import Report
 from tallystick_governance.lint.suppressions import NEW, OUTGROWN, apart
-from tallystick_governance.prove.property import Status, is_late
+from tallystick_governance.prove.property import Status
 
 _NONE = (Fraction(0), Fraction(0))
 Outcome = Literal["kept", "broken", "not asked"]
@@ -292,7 +292,7 @@ def _found(finding: Diagnostic) -> str:
 
 def _undecided(options: Mapping[str, Any], evidence: Evidence) -> Finding:
     new = _worse(evidence, "undecided", (None, "proved"))
-    late = [worse for worse in new if is_late(worse.answer)]
+    late = [worse for worse in new if worse.is_late]
     most = options.get("at_most", 0)
     decided = [worse for worse in new if worse not in late]
     if late and len(decided) <= most:
@@ -303,8 +303,8 @@ def _undecided(options: Mapping[str, Any], evidence: Evidence) -> Finding:
 def _refuted(_: Mapping[str, Any], evidence: Evidence) -> Finding:
     new = _worse(evidence, "counterexample", (None, "proved", "undecided"))
     undecided = _worse(evidence, "undecided", (None, "proved"))
-    late = [worse for worse in undecided if is_late(worse.answer)]
-    if late and not new:
+    late = [worse for worse in (*new, *undecided) if worse.is_late]
+    if late and all(worse.is_late for worse in new):
         raise _late(late)
     return Finding(not new, numbered(len(new), "question"), [*map(_question, new)])
 

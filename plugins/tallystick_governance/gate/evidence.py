@@ -41,10 +41,12 @@ class ChangedAnswer:
     Attributes:
         answer: under the new rules.
         before: the status under the old rules; None where the question is new, or was late.
+        is_late: whether there was no answer in time under either rule set.
     """
 
     answer: Answer
     before: Status | None
+    is_late: bool
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -93,14 +95,19 @@ class Evidence:
         left = [answer for answer in replies if answer.status != "proved"]
         if not left:
             return ()
-        before: dict[_Key, Status] = {}
+        before, late = dict[_Key, Status](), set[_Key]()
         for answer in self._answers(self.old, end, _all_but(self.old, left)):
             if is_late(answer):
-                continue  # nobody knows, so that an answer of now counts as new
+                late.add(_key(answer))
+                continue
             status = before.get(_key(answer), answer.status)
             before[_key(answer)] = min(status, answer.status, key=_BEST_FIRST.index)
-        pairs = ((answer, before.get(_key(answer))) for answer in left)
-        return tuple(ChangedAnswer(answer, was) for answer, was in pairs if answer.status != was)
+        changed = (
+            ChangedAnswer(answer, before.get(key), is_late(answer) or key in late)
+            for answer in left
+            for key in (_key(answer),)
+        )
+        return tuple(worse for worse in changed if worse.answer.status != worse.before)
 
     def _answers(self, rules: Scorer, end: float, left_out: Unchanged) -> tuple[Answer, ...]:
         try:

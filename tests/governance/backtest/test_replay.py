@@ -13,7 +13,7 @@ from examples import fast_rows
 from governance.backtest.histories import EPOCHS, MINERS, close_epoch, made, register, written
 from state.subnet import record
 
-from tallystick.errors import InputError, StateError, TallystickError
+from tallystick.errors import InputError, TallystickError
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Answer, Function, Task
@@ -178,12 +178,3 @@ def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:
     assert outcome.baseline.state is not None
     assert outcome.baseline.state.final.epoch == last + 1
     assert [each.epoch for each in told if each.candidate == 0] == [*EPOCHS, last, last + 1]
-
-
-def test_a_rule_set_without_epochs_cannot_be_replayed(tmp_path: Path) -> None:
-    from generators import lines  # of this test alone
-
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"".join(lines(1, 20, ["workflow"])))
-    with pytest.raises(StateError, match=r"no \[epochs\] in workflow@1.0.0"):
-        replayed(path, ["workflow@1.0.0", "workflow@1.1.0"], [])

@@ -3,6 +3,7 @@
 import json
 import random
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from generators import lines as made_up_lines
 from governance.backtest.histories import (
     EPOCHS,
     MINERS,
+    Records,
     Weights,
     by_hand,
     close_epoch,
@@ -238,14 +240,25 @@ def test_weights_that_are_not_known_are_none() -> None:
     assert (found.share_moved, found.unknown) == (None, "round.share is missing")
 
 
-def test_records_that_cannot_close_an_epoch_are_refused_in_a_replay(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"".join(made_up_lines(1, 20, ["workflow"])))
-    words = ["--rules", "workflow@1.0.0", "--rules", "workflow@1.1.0"]
-    text = told(["backtest", str(path), *words, "-o", str(tmp_path / "out")])
-    assert "of all weight changes hands" in text
-    text = told(["backtest", str(path), *words, "--with-state", "-o", str(tmp_path / "no")], 2)
-    assert "found no [epochs] in workflow@1.0.0" in text
+def rewards(seed: int) -> Records:
+    """Records of one number each; in each round every miner of the epoch does a task or none."""
+    rng, records = random.Random(seed), list[dict[str, Any]]()
+    for epoch in EPOCHS:
+        for place, uid in product(range(3), range(len(MINERS))):
+            line = {"skill_type": "reward", "task_id": f"t{epoch}-{place}", "role": "primary"}
+            line |= {"validator": "val-1", "miner": {"uid": uid, "hotkey": MINERS[uid]}}
+            line |= {"round": epoch * 3 + place, "epoch": epoch}
+            records.append({**line, "checks": {"reward": rng.randint(100, 999) / 1000}})
+    return [line for line in records if rng.random() < 0.8]
+
+
+def test_rules_without_epochs_of_their_own_are_replayed(tmp_path: Path) -> None:
+    references, records = ("king@1.0.0", "ladder@1.0.0"), rewards(7)
+    path = written(tmp_path / "history.jsonl", records)
+    ledgers = [by_hand(tmp_path / reference, reference, records) for reference in references]
+    words = [word for reference in references for word in ("--rules", reference)]
+    told(["backtest", str(path), *words, "--with-state", "-o", str(tmp_path / "out")])
+    assert [weights_of(tmp_path / "out", reference) for reference in references] == ledgers
 
 
 def test_weights_can_be_left_out(tmp_path: Path, workflows: Path) -> None:

@@ -258,6 +258,8 @@ REFUTED = Answer("p", "workflow", "success", "counterexample")
         ("new_undecided = { optional = true }", [PROVED], [LATE], "not asked"),
         ("new_refuted = {}", [UNDECIDED], [REFUTED], "broken"),
         ("new_refuted = {}", [], [REFUTED], "broken"),
+        ("new_refuted = {}", [LATE], [REFUTED], "broken"),
+        ("new_refuted = { optional = true }", [LATE], [REFUTED], "not asked"),
         ("new_refuted = {}", [REFUTED], [REFUTED], "kept"),
         ("new_refuted = {}", [PROVED], [UNDECIDED], "kept"),
         ("new_refuted = { optional = true }", [PROVED], [LATE], "not asked"),
