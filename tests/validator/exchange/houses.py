@@ -8,20 +8,19 @@ import asyncio
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import attrs
 import rfc8785
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 from state.subnet import Record, record
 from validator.states import begun
-from validator.wires import Wire
 
 from tallystick_chain.chain import Chain
 from tallystick_chain.network import Exchange, Network
@@ -30,7 +29,7 @@ from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.guard import Guard
 from tallystick_service.health import Problem
-from tallystick_service.server import bound, serving
+from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.keys import Signer
@@ -239,19 +238,21 @@ def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
 
 @attrs.define
 class Subnet:
-    """Some validators of one chain that can reach each other."""
+    """Some validators of one chain that can reach each other.
+
+    Attributes:
+        chain: the chain.
+        network: the network file of the first.
+        houses: the validators.
+        cut: those that reach no other one and that no other one reaches; all reach the chain.
+        away: those that do nothing.
+    """
 
     chain: SimulatedChain
     network: Network
     houses: list[House]
-    wires: dict[tuple[int, int], Wire]
+    cut: set[int]
     away: set[int] = attrs.field(factory=set)
-
-    def cut_off(self, who: int, *, is_cut: bool = True) -> None:
-        """Cut one off from all others, or let it back; all still reach the chain."""
-        for pair, wire in self.wires.items():
-            if who in pair:
-                wire.set("refuse" if is_cut else "open")
 
     def until(self, block: int, order: Sequence[int] | None = None) -> None:
         """Make blocks until one is finalized; after each of them all validators act."""
@@ -264,6 +265,16 @@ class Subnet:
     def close(self, epoch: int, order: Sequence[int] | None = None) -> None:
         """Go on until an epoch can be closed."""
         self.until(self.network.vote_block(epoch), order)
+
+    def restart(self, index: int, signer: Signer | None = None) -> House:
+        """Begin a validator again with its folder and intake: all else in its memory is gone."""
+        old = self.houses[index]
+        peers = [peer.url for peer in old.exchange._puller.peers]
+        house = house_of(old.folder, old.chain, peers=peers, signer=signer)
+        house.intake = old.intake
+        house.exchange._freeze = old.intake.freeze
+        self.houses[index] = house
+        return house
 
     def digests(self) -> set[str]:
         """The digests of all states."""
@@ -281,35 +292,45 @@ def subnet(  # noqa: PLR0913  # what a test changes
     networks: Sequence[Network] = (network(),) * 3,  # a value
     chain: SimulatedChain | None = None,
 ) -> Iterator[Subnet]:
-    """Three validators with a server each, and a wire from each to each other."""
+    """Three validators with a server each; who asks stands in the path of each address."""
     hotkeys = [key if isinstance(key, str) else address_of_key(key) for key in keys]
     chain = chain_of(hotkeys) if chain is None else chain
     listeners = [bound("127.0.0.1", 0) for _ in keys]
+    addresses = [address_of(listener) for listener in listeners]
+    houses, cut = list[House](), set[int]()
     with ExitStack() as stack:
-        wires = {pair: Wire() for pair in permutations(range(len(keys)), 2)}
-        for (_, answers), wire in wires.items():
-            wire.target = listeners[answers].getsockname()[:2]
-            stack.callback(wire.close)
-        houses = []
         for index, key in enumerate(keys):
             house = house_of(
                 folder / str(index),
                 chain.as_hotkey(key),
-                peers=[wire.url for (asks, _), wire in wires.items() if asks == index],
+                peers=[f"{url}/{index}" for url in addresses if url != addresses[index]],
                 signer=signers[index],
                 trust=trust,
                 network=networks[index],
                 rules=rules[index],
             )
             houses.append(house)
-            asked = [f"127.0.0.1:{wire.port}" for (_, who), wire in wires.items() if who == index]
-            stack.enter_context(served(app_of(house, asked), listeners[index]))
-        yield Subnet(chain, networks[0], houses, wires)
+            stack.enter_context(served(within(app_of(house), index, cut), listeners[index]))
+        yield Subnet(chain, networks[0], houses, cut)
 
 
-def app_of(house: House, asked: Iterable[str] = ()) -> ASGIApp:
-    """Return the routes of a validator for its peers, open to the ports of the wires too."""
-    settings = attrs.evolve(SETTINGS, hosts=(*SETTINGS.hosts, *asked))
+def within(app: ASGIApp, index: int, cut: Container[int]) -> ASGIApp:
+    """Answer who asks by the first part of the path, unless one of both is cut off."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            _, asks, path = scope["path"].split("/", 2)
+            if index in cut or int(asks) in cut:
+                await Response(status_code=503)(scope, receive, send)
+                return
+            scope = {**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}
+        await app(scope, receive, send)
+
+    return answer
+
+
+def app_of(house: House) -> ASGIApp:
+    """Return the routes of a validator for its peers."""
     app = Starlette(routes=house.exchange.routes())
     app.router.redirect_slashes = False
-    return Guard(app, settings, Counter())
+    return Guard(app, SETTINGS, Counter())

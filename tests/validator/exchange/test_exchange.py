@@ -1,6 +1,7 @@
 """Three validators of one chain that exchange batches over real HTTP end with one state."""
 
 import json
+import shutil
 from pathlib import Path
 
 import attrs
@@ -53,7 +54,7 @@ def test_all_have_one_state_whatever_the_order(tmp_path: Path) -> None:
 def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0)
-        net.cut_off(2)
+        net.cut.add(2)
         net.close(0)
         ann, _, cem = net.houses
         # the chain orders all the same: the two that have each other's batches decide
@@ -62,7 +63,7 @@ def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path
         assert {problem.code for problem in cem.waits} == {"batch-missing"}
         assert all(problem.failing for problem in cem.waits)
         assert "peer-unreachable" in cem.codes()
-        net.cut_off(2, is_cut=False)
+        net.cut.clear()
         net.until(net.chain.finalized + 1)
         assert cem.codes() == {"not-counted"}
         give(net, 1)
@@ -86,18 +87,8 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
         net.until(net.network.end_block(0))
         first = net.houses[2].exchange.shelf.own(0)
         assert first is not None
-        # all that it had in memory is gone
-        old, again = net.houses[2], None
         for block in range(net.network.end_block(0) + 1, net.network.vote_block(0) + 1):
-            again = house_of(
-                old.folder,
-                old.chain,
-                peers=[wire.url for (asks, _), wire in net.wires.items() if asks == 2],
-                signer=keys[2],
-            )
-            again.intake = old.intake
-            again.exchange._freeze = old.intake.freeze
-            net.houses[2] = again
+            again = net.restart(2, keys[2])
             net.until(block)
             assert again.exchange.shelf.own(0) == first
         assert len(net.digests()) == 1
@@ -110,6 +101,37 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
                 kinds = [entry.kind for entry in transaction.entries()]
             assert kinds.count("signed") == 6
             assert not {"signal", "own"} & {*kinds}
+
+
+def test_a_state_of_an_old_backup_catches_up(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        state, backup = net.houses[2].folder / "state.db", tmp_path / "backup.db"
+        for epoch in range(2):
+            give(net, epoch)
+            net.close(epoch)
+            if epoch == 0:
+                shutil.copyfile(state, backup)
+        net.houses[2].ledger.close()
+        shutil.copyfile(backup, state)
+        again = net.restart(2)
+        assert again.ledger.open_epoch() == 1
+        give(net, 2)
+        net.close(2)
+        assert again.ledger.open_epoch() == 3
+        assert len(net.digests()) == 1
+
+
+def test_a_fork_that_takes_ballots_back_changes_nothing(tmp_path: Path) -> None:
+    # with time to see what is gone, and to send it again
+    longer = network(exchange=Exchange(commit_by=6, vote_by=9))
+    with subnet(tmp_path, networks=(longer,) * 3) as net:
+        give(net, 0)
+        net.until(net.network.end_block(0))
+        net.chain.advance()
+        assert {entry.kind for entry in net.chain.fork(1)} == {"commitment"}
+        net.close(0)
+        assert net.houses[0].counted(0) == tuple(sorted(HOTKEYS))
+        assert len(net.digests()) == 1
 
 
 def test_a_batch_that_another_key_signed_is_not_held_and_stops_nobody(tmp_path: Path) -> None:
@@ -168,7 +190,7 @@ def test_reads_of_the_chain_are_kept_so_no_archive_is_needed_for_them(tmp_path: 
     chain.keep_blocks = 14
     with subnet(tmp_path, chain=chain) as net:
         give(net, 0)
-        net.cut_off(2)
+        net.cut.add(2)
         net.close(0)
         net.until(net.network.commit_block(0) + 20)
         with pytest.raises(ChainError):
@@ -181,7 +203,7 @@ def test_reads_of_the_chain_are_kept_so_no_archive_is_needed_for_them(tmp_path: 
             stranger.exchange.counted(0)
         assert caught.value.code is Refusal.NO_BLOCK
         # a batch was waited for longer than the node keeps blocks
-        net.cut_off(2, is_cut=False)
+        net.cut.clear()
         net.houses[2].step()
         assert net.houses[2].snapshot() == net.houses[0].snapshot()
 

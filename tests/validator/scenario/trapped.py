@@ -1,51 +1,54 @@
-"""``tallystick``, killed at a call of its chain, as a file of its folder says.
+"""``tallystick``, killed at a call that a file of its folder names.
 
-The file ``trap`` has the call, what it is about and a delay in seconds: ``commit before 0``,
-``submit_row after 0.02``, or ``neurons 344 0``, the read of a block. It is of one kill.
+The file ``trap`` has the call and a moment: ``commit before`` or ``commit after``. It is of one
+kill. A peer that failed is asked again at once, so that no wait decides what comes of a kill.
 """
 
 import os
 import signal
-import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tallystick.cli.main import main
 from tallystick_chain.simulated.simulation import HotkeyView
+from tallystick_validator import peers, validator
+from tallystick_validator.intake import Intake
+from tallystick_validator.peers import Peer
 
 TRAP = Path("trap")
+CALLS = {
+    "freeze": Intake,
+    "commit": HotkeyView,
+    "batch": Peer,
+    "close": validator,
+    "settle": Intake,
+    "submit_row": HotkeyView,
+}
+"""Calls of an epoch by name, and what has them."""
 
 
-def _kill() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def _meet(moment: str) -> None:
+    """Kill this process where the trap is of a moment."""
+    if TRAP.exists() and TRAP.read_text() == moment:
+        TRAP.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _spring(met: str) -> None:
-    """Kill this process where the trap is of what it has met."""
-    wanted = TRAP.read_text() if TRAP.exists() else ""
-    if not wanted.startswith(f"{met} "):
-        return
-    TRAP.unlink()
-    seconds = float(wanted.removeprefix(f"{met} "))
-    if seconds:
-        threading.Timer(seconds, _kill).start()
-    else:
-        _kill()
+def _trap(name: str, owner: object) -> None:
+    call = getattr(owner, name)
 
-
-def _trapped(name: str) -> None:
-    call = getattr(HotkeyView, name)
-
-    def met(view: HotkeyView, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # of any call
-        _spring(f"{name} {arguments[-1]}" if name == "neurons" else f"{name} before")
-        answer = call(view, *arguments, **named)
-        _spring(f"{name} after")
+    def met(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # of any call
+        _meet(f"{name} before")
+        answer = call(*arguments, **named)
+        _meet(f"{name} after")
         return answer
 
-    setattr(HotkeyView, name, met)
+    setattr(owner, name, met)
 
 
 if __name__ == "__main__":
-    for name in ("commit", "submit_row", "neurons"):
-        _trapped(name)
+    peers.Limits = partial(peers.Limits, backoff_seconds=0.0)  # type: ignore[assignment,misc]  # a function that makes them
+    for name, owner in CALLS.items():
+        _trap(name, owner)
     main()
