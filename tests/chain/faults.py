@@ -1,5 +1,6 @@
 """Faults of a chain, round any `Chain`: calls and reads whose answers do not come, or are wrong."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import attrs
@@ -24,6 +25,17 @@ class Faults:
     late_blocks: int = 1
     reads_until: int | None = None
     late: list[tuple[int, Pairs, tuple[int, int, int]]] = attrs.field(factory=list)
+
+
+@attrs.define
+class Answering:
+    """A chain some of whose calls are others, as long as they are there."""
+
+    chain: Chain
+    calls: dict[str, Callable[..., object]]
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a call of the chain
+        return self.calls.get(name) or getattr(self.chain, name)
 
 
 class FaultyChain:

@@ -5,25 +5,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from chain.faults import Answering
 from chain.setting import NETUID, VALIDATOR, subnet
 
 from tallystick_chain.bounded_chain import DEADLINE_SECONDS, BoundedChain
-from tallystick_chain.chain import Chain, ChainError, Receipt, Refusal
-
-
-class Connection:
-    """A connection to a chain, some of whose calls are others."""
-
-    def __init__(self, chain: Chain, calls: dict[str, Callable[..., object]]) -> None:
-        self._chain, self._calls = chain, calls
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a call of the chain
-        return self._calls.get(name) or getattr(self._chain, name)
+from tallystick_chain.chain import ChainError, Receipt, Refusal
 
 
 def test_a_call_that_hangs_ends_with_its_connection() -> None:
     view, closed = subnet().as_hotkey(VALIDATOR), threading.Event()
-    hangs = Connection(view, {"head": closed.wait, "close": closed.set})
+    hangs = Answering(view, {"head": closed.wait, "close": closed.set})
     connections: Iterator[Any] = iter([hangs, view])
     chain = BoundedChain(lambda: next(connections), deadline_s=0)
     with pytest.raises(ChainError, match="no answer to head within") as caught:
@@ -40,7 +31,7 @@ def test_an_unknown_outcome_leaves_its_connection() -> None:
         "commit": lambda *_: Receipt("unknown"),
         "close": closed.set,
     }
-    connections: Iterator[Any] = iter([Connection(view, calls), view])
+    connections: Iterator[Any] = iter([Answering(view, calls), view])
     chain = BoundedChain(lambda: next(connections))
     assert chain.commit(NETUID, b"x", DEADLINE_SECONDS).kind == "unknown"
     closed.wait()
@@ -53,7 +44,7 @@ def test_a_write_that_nobody_waits_for_is_never_sent() -> None:
     def connect() -> Any:  # noqa: ANN401  # a chain
         # as a node that answers long after the deadline
         released.wait()
-        return Connection(world.as_hotkey(VALIDATOR), {"close": ended.set})
+        return Answering(world.as_hotkey(VALIDATOR), {"close": ended.set})
 
     assert BoundedChain(connect).submit_row(NETUID, 0, ((1, 65535),), 0, -5.0).kind == "unknown"
     released.set()
@@ -69,7 +60,7 @@ def test_a_write_has_the_time_that_connecting_left() -> None:
         given.append(deadline_s)
         return Receipt("unknown")
 
-    connection: Any = Connection(subnet().as_hotkey(VALIDATOR), {"commit": commit})
+    connection: Any = Answering(subnet().as_hotkey(VALIDATOR), {"commit": commit})
     chain = BoundedChain(lambda: connection)
     chain.commit(NETUID, b"x", 60.0)
     assert 0 < given[0] < 60
@@ -84,7 +75,7 @@ def test_a_call_that_raises_is_unknown_or_an_error_of_one_line(error: Exception)
         raise error
 
     calls = dict.fromkeys(("submit_row", "commit", "head"), fails)
-    connection: Any = Connection(subnet().as_hotkey(VALIDATOR), calls)
+    connection: Any = Answering(subnet().as_hotkey(VALIDATOR), calls)
     chain = BoundedChain(lambda: connection)
     assert chain.submit_row(NETUID, 0, ((1, 65535),), 0, 9.0).kind == "unknown"
     assert chain.commit(NETUID, b"x", 9.0).kind == "unknown"

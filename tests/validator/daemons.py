@@ -26,6 +26,7 @@ from tallystick_state.ledger import Ledger
 from tallystick_validator.validator import Validator
 
 NETUID, RULES, SKILL = 7, "skills@1.2.0", "executable_python"
+ALICE = hotkey_of("alice")
 ANCHOR, ROUND_BLOCKS, ROUNDS, LAG = 10, 2, 3, 2
 EPOCH_BLOCKS = ROUND_BLOCKS * ROUNDS
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(4))

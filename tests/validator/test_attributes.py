@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import attrs
 import pytest
 from cli.command import ROOT
-from validator import number_attributes
 from validator.daemons import (
     EPOCH_BLOCKS,
     LAG,
@@ -24,6 +23,16 @@ from validator.daemons import (
 )
 
 from tallystick.errors import InputError
+from tallystick.plugins.author import (
+    UNIT,
+    Formula,
+    Node,
+    Parameters,
+    cases,
+    hookimpl,
+    measure,
+    published,
+)
 from tallystick.plugins.registry import Registry, with_modules
 from tallystick_chain.chain import Pairs
 from tallystick_chain.simulated.hotkeys import hotkey_of
@@ -37,7 +46,6 @@ NETWORK = network("immunity_blocks = 1000\n")
 WORKFLOW = (ROOT / "rules/workflow/1.2.0.toml").read_text(encoding="utf-8")
 PART = next(line for line in WORKFLOW.splitlines() if '{ name = "part"' in line)
 WEIGHT = next(line for line in WORKFLOW.splitlines() if '{ name = "weight"' in line)
-BEST = '{ name = "best", do = "one_per", of = "mean", key = "miner.coldkey" },'
 PARTS = '{ name = "part", do = "share", of = "best", zero = "zero" },'
 LAST = '{ name = "weight", do = "share", of = "part", publish = true },'
 AVERAGE = (
@@ -49,6 +57,27 @@ RESERVE = (
     '{ name = "weight", do = "reserve", of = "part", key = "round.key", share = "round.share", '
     "publish = true },"
 )
+
+
+tallystick_api = 1
+
+
+@measure("numbers/stake@1", within=UNIT)
+def stake(_: Parameters) -> Node:
+    """Whether a miner has 5 rao, in units of 10⁹."""
+    return cases((published("miner.stake") * 10**9 == 5, 1), otherwise=0)
+
+
+@measure("numbers/registered-block@1", within=UNIT)
+def registered_block(_: Parameters) -> Node:
+    """Whether a miner was registered at block 10 or later."""
+    return cases((published("miner.registered_block") >= 10, 1), otherwise=0)
+
+
+@hookimpl
+def tallystick_formulas() -> Sequence[Formula]:
+    """The formulas that read numbers of miners."""
+    return [stake, registered_block]
 
 
 def state_of(folder: Path, *steps: str, registry: Registry | None = None) -> Path:
@@ -101,51 +130,41 @@ def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
     return Run(view.row(NETUID, 0, len(MINERS), view.head().best), digest, problems)
 
 
-@pytest.mark.parametrize("last", [LAST, AVERAGE])
-def test_of_each_coldkey_the_best_is_paid(tmp_path: Path, last: str) -> None:
-    """Pays one of the miners without a coldkey, and one of the two that share a coldkey."""
-    state_of(tmp_path, BEST, PARTS, last)
-    found = run(tmp_path)
-    assert found.problems == ()
-    assert [weight for _, weight in found.row] == [65535, 65535]
-
-
-def test_equals_are_drawn_by_the_hash_of_the_last_block_and_replayed_without_it(
-    tmp_path: Path,
-) -> None:
-    state_of(tmp_path, FIRST, PARTS, LAST)
-    found = run(tmp_path)
-    assert found.problems == ()
-    assert [weight for _, weight in found.row] == [65535]
-
-
-@pytest.mark.parametrize("name", ["coldkey", "immune", "permit"])
-def test_texts_and_flags_of_the_chain_are_in_the_entry(tmp_path: Path, name: str) -> None:
+def reading(name: str) -> str:
+    """A step by an attribute of a miner."""
     kind = MINER_KINDS[name]
-    step = {
-        "a text": f'{{ name = "best", do = "one_per", of = "mean", key = "miner.{name}" }},',
-        "a flag": f'{{ name = "best", do = "equal", of = "mean", where = "miner.{name}" }},',
+    do = {
+        "a text": f'do = "one_per", of = "mean", key = "miner.{name}"',
+        "a flag": f'do = "equal", of = "mean", where = "miner.{name}"',
+        "a number": f'do = "formula", formula = "numbers/{name.replace("_", "-")}@1"',
     }[kind]
-    state_of(tmp_path, step, PARTS, LAST)
-    found = run(tmp_path)
-    assert found.problems == ()
-    assert found.row
+    return f'{{ name = "best", {do} }},'
 
 
-@pytest.mark.parametrize(("name", "paid"), [("stake", {5}), ("registered_block", {5, 6})])
-def test_numbers_of_the_chain_are_read_by_formulas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, paid: set[int]
+@pytest.mark.parametrize(
+    ("best", "last", "paid"),
+    [
+        # one of the miners without a coldkey, and one of the two that share one
+        (reading("coldkey"), LAST, 2),
+        (reading("coldkey"), AVERAGE, 2),
+        # of equals one is drawn by the hash of the last block
+        (FIRST, LAST, 1),
+        (reading("immune"), LAST, 6),
+        (reading("permit"), LAST, 1),
+        # the late one alone has some stake; it and its twin registered last
+        (reading("stake"), LAST, 1),
+        (reading("registered_block"), LAST, 2),
+    ],
+)
+def test_what_the_chain_has_of_a_miner_is_read_and_replayed_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, best: str, last: str, paid: int
 ) -> None:
-    """The late one alone has some stake; it and its twin registered last."""
-    assert MINER_KINDS[name] == "a number"
-    registry = with_modules({"numbers": number_attributes.__name__})
-    formula = f"numbers/{name.replace('_', '-')}@1"
-    step = f'{{ name = "best", do = "formula", formula = "{formula}" }},'
-    state_of(tmp_path, step, PARTS, LAST, registry=registry)
+    registry = with_modules({"numbers": __name__})
+    state_of(tmp_path, best, PARTS, last, registry=registry)
     monkeypatch.setattr(Ledger, "open", partial(Ledger.open, registry=registry))
     found = run(tmp_path)
     assert found.problems == ()
-    assert {uid for uid, _ in found.row} == paid
+    assert [weight for _, weight in found.row] == [65535] * paid
 
 
 def test_what_the_chain_lacks_is_in_a_file_which_the_digest_covers(tmp_path: Path) -> None:
@@ -171,8 +190,16 @@ def test_what_the_chain_lacks_is_in_a_file_which_the_digest_covers(tmp_path: Pat
             {"round": {"key": "5F"}},
             "found nothing that says round.share, a number",
         ),
-        ((BEST.replace("coldkey", "ip"), PARTS, LAST), None, "found nothing that says miner.ip"),
-        ((BEST.replace("coldkey", "stake"), PARTS, LAST), None, "miner.stake, a text"),
+        (
+            (reading("coldkey").replace("coldkey", "ip"), PARTS, LAST),
+            None,
+            "found nothing that says miner.ip",
+        ),
+        (
+            (reading("coldkey").replace("coldkey", "stake"), PARTS, LAST),
+            None,
+            "miner.stake, a text",
+        ),
         ((FIRST.replace('salt" }', 'seed" }'), PARTS, LAST), None, "round.seed, a text"),
     ],
 )

@@ -17,7 +17,7 @@ from state.subnet import event
 from validator.daemons import MINERS, RULES, SKILL, lines, network, records
 from validator.states import opened
 
-from tallystick.errors import RefusedError, StateError, StoreError
+from tallystick.errors import StateError, StoreError
 from tallystick_chain.network import Network
 from tallystick_state.ledger import Ledger
 from tallystick_validator.batches import Batch
@@ -161,14 +161,6 @@ def test_one_batch_at_a_time_is_in_memory(tmp_path: Path) -> None:
     batches = {made.validator: partial(read, made) for made in of_both(0)}
     with begun(tmp_path / "a.db") as ledger:
         assert close(ledger, NETWORK, Counted(0, batches), SLOTS).recorded == 16
-
-
-def test_slots_that_are_none_leave_no_trace(tmp_path: Path) -> None:
-    with begun(tmp_path / "a.db") as ledger:
-        before = standing(ledger)
-        with pytest.raises(RefusedError):
-            close(ledger, NETWORK, both(0), [*SLOTS, SLOTS[0]])
-        assert standing(ledger) == before
 
 
 def test_changes_that_are_one_happen_together(tmp_path: Path) -> None:

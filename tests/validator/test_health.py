@@ -3,12 +3,21 @@
 import os
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import attrs
 import pytest
-from validator.daemons import EPOCH_BLOCKS, LAG, NETUID, RULES, chain_of, lines, network, records
+from validator.daemons import (
+    ALICE,
+    EPOCH_BLOCKS,
+    LAG,
+    NETUID,
+    NETWORK,
+    RULES,
+    lines,
+    network,
+    records,
+)
 from validator.states import begun
 
 from tallystick.cli.locked import NoLock
@@ -21,29 +30,7 @@ from tallystick_validator.daemon import Daemon
 from tallystick_validator.validator import Options, Validator
 
 pytestmark = pytest.mark.anyio
-ALICE = hotkey_of("alice")
 Made = Callable[..., Validator]
-
-
-@pytest.fixture
-def chain() -> SimulatedChain:
-    return chain_of([ALICE])
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    return begun(tmp_path / "subnet.db", RULES)
-
-
-@pytest.fixture
-def made(tmp_path: Path, state: Path, chain: SimulatedChain) -> Made:
-    """A function that makes a daemon of the state, with options."""
-    return partial(Validator, state, network(), chain.as_hotkey(ALICE), tmp_path / "daemon")
-
-
-@pytest.fixture
-def validator(made: Made) -> Validator:
-    return made()
 
 
 def told(validator: Validator) -> dict[str, Problem]:
@@ -122,24 +109,6 @@ async def test_who_can_set_no_row_is_told_at_the_start(
         assert codes == (expected if sets_weights else [set()] * 3)
 
 
-NETWORK = """
-[network]
-name = "test"
-netuid = 7
-anchor_block = 10
-[rounds]
-blocks = 2
-[epochs]
-rounds = 3
-[miners]
-types = "all"
-validators_from_rao = 1
-[exchange]
-commit_by = 1
-vote_by = 2
-"""
-
-
 @pytest.mark.parametrize(
     ("more", "lacks"),
     [
@@ -151,7 +120,7 @@ vote_by = 2
 def test_an_exchange_with_nobody_to_hear_is_told_at_the_start(
     tmp_path: Path, more: str, lacks: list[str]
 ) -> None:
-    (tmp_path / "network.toml").write_text(f"format = 1{NETWORK}[weights]\nat = 2\n")
+    (tmp_path / "network.toml").write_text(f"{NETWORK}[exchange]\ncommit_by = 1\nvote_by = 2\n")
     file = tmp_path / "validator.toml"
     file.write_text(
         'format = 1\n[validator]\nstate = "s.db"\nnetwork = "network.toml"\nfolder = "daemon"\n'
@@ -322,3 +291,21 @@ async def test_a_slot_that_is_taken_over_before_the_reveal_is_told_until_another
             codes.append("slot-taken-over" in told(validator))
         assert True in codes
         assert codes[-1] is False
+
+
+@pytest.mark.parametrize(("rules", "others"), [(RULES, {"skills": 100}), ("workflow@1.2.0", {})])
+async def test_epochs_of_other_lengths_are_told(
+    tmp_path: Path,
+    chain: SimulatedChain,
+    caplog: pytest.LogCaptureFixture,
+    rules: str,
+    others: dict[str, int],
+) -> None:
+    state = begun(tmp_path / "other.db", rules)
+
+    async with Validator(state, network(), chain.as_hotkey(ALICE), tmp_path / "d") as validator:
+        lengths = {"network": EPOCH_BLOCKS, "rules": others}
+        assert validator.health().facts["epoch_blocks"] == lengths
+        assert validator.health().status == "ok"
+    warning = "found epochs of 100 blocks in skills, expected 6"
+    assert (warning in caplog.text) is bool(others)

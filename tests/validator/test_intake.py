@@ -1,10 +1,8 @@
 """The intake: what was answered is kept, once, and is in one batch at a time."""
 
 import json
-import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -15,33 +13,13 @@ from examples import examples
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from state.subnet import event, missed, record
-from validator.daemons import ROUNDS, RULES, lines, network, records
-from validator.states import opened
+from validator.daemons import ALICE, ROUNDS, lines, network, records
 
 from tallystick.errors import InputError, StoreError
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick_state.ledger import Ledger
 from tallystick_validator.admission import Admission
 from tallystick_validator.intake import KEPT_EPOCHS, Answer, Intake
-
-ALICE = "alice"
-
-
-@pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    with opened(tmp_path_factory.mktemp("state") / "a.db", RULES) as made:
-        yield made
-
-
-@pytest.fixture
-def admission(ledger: Ledger) -> Admission:
-    return Admission(ledger.scorer, network(), ALICE)
-
-
-@pytest.fixture
-def intake(tmp_path: Path, admission: Admission) -> Iterator[Intake]:
-    with Intake(tmp_path / "intake.db", admission) as opened:
-        yield opened
 
 
 def statuses(answers: list[Answer]) -> list[str]:
@@ -214,21 +192,6 @@ def test_a_batch_is_bounded_and_the_rest_waits(tmp_path: Path, admission: Admiss
         assert set(batches[0]) == set(rows[: len(batches[0])])
 
 
-def test_a_batch_that_counted_is_closed_and_its_records_are_known(intake: Intake) -> None:
-    rows = lines(records(ALICE, 0, 4))
-    intake.take(rows)
-    intake.freeze(0)
-    assert intake.unsettled(1) == (0,)
-    assert intake.newest_settled() is None
-    intake.settle(0, intake.identities(0))
-    intake.settle(0, ())
-    assert (intake.unsettled(1), intake.newest_settled()) == ((), 0)
-    assert intake.counts().bytes == 0
-    assert statuses(intake.take(rows)) == ["duplicate"] * 4
-    intake.freeze(1)
-    assert intake.lines(1) == ()
-
-
 def test_records_that_the_state_refused_can_be_sent_again(intake: Intake) -> None:
     rows = lines(records(ALICE, 0, 2))
     intake.take(rows)
@@ -290,17 +253,6 @@ def test_another_file_is_refused_and_stays(tmp_path: Path, admission: Admission)
     with pytest.raises(InputError, match="found another database"):
         Intake(other, admission)
     assert other.read_bytes() == before
-
-
-def test_a_damaged_file_is_told(tmp_path: Path, admission: Admission) -> None:
-    path = tmp_path / "i.db"
-    with Intake(path, admission) as intake:
-        intake.take(lines(records(ALICE, 0, 50)))
-    data = bytearray(path.read_bytes())
-    data[4096:] = os.urandom(len(data) - 4096)
-    path.write_bytes(data)
-    with pytest.raises(StoreError, match="damaged"):
-        Intake(path, admission)
 
 
 def test_a_closed_intake_takes_nothing(tmp_path: Path, admission: Admission) -> None:
@@ -398,7 +350,3 @@ def test_a_killed_intake_has_all_that_it_answered(tmp_path: Path, admission: Adm
             with Intake(left / "i.db", admission) as again:
                 assert statuses(again.take(rows[:number])) == ["duplicate"] * number
                 assert again.counts().waiting == number
-
-
-def test_as_many_lines_as_anybody_sends_are_answered(intake: Intake) -> None:
-    assert len(intake.take([b"{"] * 2000)) == 2000

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cli.command import run
 from validator.daemons import (
+    ALICE,
     EPOCH_BLOCKS,
     LAG,
     NETUID,
@@ -20,8 +21,6 @@ from validator.states import begun
 
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_validator.validator import Options, Validator
-
-ALICE = hotkey_of("alice")
 
 
 def test_the_row_of_the_chain_stands_beside_that_of_the_state(tmp_path: Path) -> None:

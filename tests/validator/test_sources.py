@@ -15,14 +15,11 @@ import httpx
 import pytest
 from service import clock
 from service.clock import NEVER, skip
-from validator.daemons import PATIENCE, RULES, lines, network, records
-from validator.states import opened
+from validator.daemons import ALICE, PATIENCE, lines, records
 
 from tallystick.errors import InputError, StoreError
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick_service.server import bound_privately
-from tallystick_state.ledger import Ledger
-from tallystick_validator.admission import Admission
 from tallystick_validator.intake import Answer, Intake
 from tallystick_validator.sources import (
     ANSWERS,
@@ -34,20 +31,7 @@ from tallystick_validator.sources import (
 )
 
 pytestmark = pytest.mark.anyio
-ALICE = "alice"
 ROWS = lines(records(ALICE, 0, 6))
-
-
-@pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    with opened(tmp_path_factory.mktemp("state") / "a.db", RULES) as made:
-        yield made
-
-
-@pytest.fixture
-def intake(tmp_path: Path, ledger: Ledger) -> Iterator[Intake]:
-    with Intake(tmp_path / "i.db", Admission(ledger.scorer, network(), ALICE)) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,10 @@ from typing import Any
 import attrs
 import psycopg
 import pytest
+from chain.faults import Answering
 from state.databases import drop_database, new_database, server
 from validator.daemons import (
+    ALICE,
     ANCHOR,
     EPOCH_BLOCKS,
     LAG,
@@ -27,13 +29,11 @@ from validator.daemons import (
 )
 from validator.states import begun
 
-import tallystick
 from tallystick.cli.locked import NoLock
 from tallystick.errors import InputError, OutputError, StoreError, TrustError
-from tallystick_chain.chain import Chain, ChainError, Head, Refusal
+from tallystick_chain.chain import ChainError, Head, Refusal
 from tallystick_chain.journal import Journal
-from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
+from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.trust.checkpoint import read_checkpoint
@@ -41,33 +41,9 @@ from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.validator import Options, Step, Validator
 
 pytestmark = pytest.mark.anyio
-ALICE = hotkey_of("alice")
 NETWORK = network()
 __all__ = ["server"]
 Made = Callable[..., Validator]
-
-
-@pytest.fixture
-def chain() -> SimulatedChain:
-    return chain_of([ALICE])
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    path = tmp_path / "subnet.db"
-    begun(path, RULES)
-    return path
-
-
-@pytest.fixture
-def made(tmp_path: Path, state: Path, chain: SimulatedChain) -> Made:
-    """A function that makes a daemon of the state, with options."""
-    return partial(Validator, state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon")
-
-
-@pytest.fixture
-def validator(made: Made) -> Validator:
-    return made()
 
 
 def sent(validator: Validator, epoch: int) -> None:
@@ -81,19 +57,6 @@ def codes(validator: Validator) -> set[str]:
 def digest(validator: Validator) -> str:
     with validator.ledger.queries() as queries:
         return queries.digest()
-
-
-def test_it_is_exported() -> None:
-    assert tallystick.Validator is Validator
-
-
-def test_the_chain_is_asked_for_the_hotkey_once(
-    validator: Validator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = iter([ALICE])
-    monkeypatch.setattr(HotkeyView, "hotkey", lambda _: next(answers))
-    assert {validator.hotkey, validator.hotkey} == {ALICE}
-    validator.chain.close()
 
 
 async def test_each_step_does_what_is_due(validator: Validator, chain: SimulatedChain) -> None:
@@ -156,27 +119,6 @@ async def test_the_chain_sees_the_row_of_each_epoch_once(
     assert {entry.version_key for entry in rows} == {1_002_000}
 
 
-async def test_rows_that_are_not_wanted_are_not_sent(made: Made, chain: SimulatedChain) -> None:
-    async with made(options=Options(sets_weights=False)) as v:
-        sent(v, 0)
-        await follow(v, chain, 2 * EPOCH_BLOCKS)
-    assert not [entry for entry in chain.log if entry.kind == "row"]
-
-
-async def test_a_fork_changes_nothing_that_is_closed(
-    validator: Validator, chain: SimulatedChain
-) -> None:
-    async with validator:
-        sent(validator, 0)
-        chain.advance(EPOCH_BLOCKS + LAG)
-        await validator.step()
-        before = digest(validator)
-        chain.fork(LAG)
-        chain.advance(1)
-        await validator.step()
-        assert digest(validator) == before
-
-
 async def test_a_chain_that_was_begun_again_closes_nothing(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
@@ -212,21 +154,17 @@ async def test_a_chain_that_was_begun_again_closes_nothing(
         assert "chain-went-back" not in codes(validator)
 
 
-class Told:
+def told(chain: SimulatedChain, name: str, lies: Mapping[str, int] | None = None) -> Answering:
     """An endpoint of a chain that tells of the head what a test has."""
+    view, lies = chain.as_hotkey(ALICE), {} if lies is None else lies
 
-    def __init__(self, chain: SimulatedChain, name: str, **lies: int) -> None:
-        self.chain, self.name, self.lies = chain.as_hotkey(ALICE), name, lies
+    def block_hash(block: int) -> str:
+        return f"0x{block:064x}" if block == lies.get("finalized") else view.block_hash(block)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # as a chain has it
-        return getattr(self.chain, name)
+    def head() -> Head:
+        return attrs.evolve(view.head(), endpoint=name, **lies)
 
-    def head(self) -> Head:
-        return attrs.evolve(self.chain.head(), endpoint=self.name, **self.lies)
-
-    def block_hash(self, block: int) -> str:
-        lied = self.lies.get("finalized")
-        return f"0x{block:064x}" if block == lied else self.chain.block_hash(block)
+    return Answering(view, {"head": head, "block_hash": block_hash})
 
 
 async def test_another_endpoint_corrects_what_one_told_wrongly(
@@ -234,13 +172,14 @@ async def test_another_endpoint_corrects_what_one_told_wrongly(
 ) -> None:
     daemon = tmp_path / "daemon"
     made = partial(Validator, state, NETWORK, folder=daemon, hotkey=ALICE)
-    liar, honest = Told(chain, "liar", finalized=ANCHOR), Told(chain, "honest")
+    lies = {"finalized": ANCHOR}
+    liar, honest = told(chain, "liar", lies), told(chain, "honest")
 
     async with made(chain=liar) as validator:
         await validator.step()
         assert validator.health().status == "ok"
     chain.advance(EPOCH_BLOCKS + LAG)
-    liar.lies.clear()
+    lies.clear()
     async with made(chain=liar) as validator:
         # the same endpoint contradicts itself: nobody knows when it was right
         assert (await validator.step()).closed == ()
@@ -250,7 +189,7 @@ async def test_another_endpoint_corrects_what_one_told_wrongly(
         assert "chain-went-back" not in codes(validator)
     other = chain_of([ALICE], seed=99)
     other.advance(3 * EPOCH_BLOCKS)
-    async with made(chain=Told(other, "other chain")) as validator:
+    async with made(chain=told(other, "other chain")) as validator:
         assert (await validator.step()).closed == ()
         (problem,) = (p for p in validator.health().problems if p.code == "chain-went-back")
         assert "first block" in problem.message
@@ -259,7 +198,7 @@ async def test_another_endpoint_corrects_what_one_told_wrongly(
 async def test_a_height_beyond_any_chain_is_no_answer(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
-    liar = Told(chain, "liar", best=10**15, finalized=10**15)
+    liar = told(chain, "liar", {"best": 10**15, "finalized": 10**15})
     async with Validator(state, NETWORK, liar, tmp_path / "daemon", hotkey=ALICE) as validator:
         assert (await validator.step()).finalized is None
         assert codes(validator) == {"chain-unreachable"}
@@ -441,22 +380,6 @@ def test_a_stop_between_any_two_stages_changes_nothing(
     assert len(digests) == 1
 
 
-class Proxy:
-    """A chain that fails where a test asks for it."""
-
-    def __init__(self, chain: Chain, fails: Callable[[str], None]) -> None:
-        self.chain, self.fails = chain, fails
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the chain has
-        method = getattr(self.chain, name)
-
-        def called(*arguments: Any) -> Any:  # noqa: ANN401  # of the method
-            self.fails(name)
-            return method(*arguments)
-
-        return called
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -471,22 +394,18 @@ class Proxy:
 async def test_a_chain_that_fails_is_told_and_asked_again(
     tmp_path: Path, state: Path, chain: SimulatedChain, name: str, error: Exception
 ) -> None:
-    failing = {name}
+    def fails(*_: object) -> None:
+        raise error
 
-    def fails(called: str) -> None:
-        if called in failing:
-            raise error
-
-    def connect() -> Chain:
-        return Proxy(chain.as_hotkey(ALICE), fails)  # type: ignore[return-value]  # it has all
-
-    async with Validator(state, NETWORK, connect, tmp_path / "daemon", hotkey=ALICE) as v:
+    calls = {name: fails}
+    faulty = Answering(chain.as_hotkey(ALICE), calls)
+    async with Validator(state, NETWORK, faulty, tmp_path / "daemon", hotkey=ALICE) as v:
         sent(v, 0)
         chain.advance(EPOCH_BLOCKS + LAG)
         assert (await v.step()).closed == ()
         assert "chain-unreachable" in codes(v)
         assert v.health().status == "failing"
-        failing.clear()
+        calls.clear()
         assert (await v.step()).closed == (0,)
         assert v.health().status == "ok"
 
