@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 
 from tallystick_chain.chain import Chain, ChainError, Head, Refusal
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
-from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.trust.policy import key_of_hotkey
 
@@ -319,16 +318,3 @@ def test_names_give_hotkeys_that_are_addresses() -> None:
     assert len(hotkeys) == 4
     assert all(key_of_hotkey(hotkey) for hotkey in hotkeys)
     assert hotkey_of("a") == hotkey_of("a") != address_of(signer_of("a"))
-
-
-def test_the_defaults_are_those_of_the_chain() -> None:
-    assert Hyperparameters() == Hyperparameters(
-        tempo=360,
-        rate_limit_blocks=100,
-        min_allowed=1024,
-        max_weight_u16=65535,
-        version_key=0,
-        commit_reveal=True,
-        reveal_epochs=1,
-        max_uids=256,
-    )

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from tallystick_chain.chain import Refusal
 from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.rules import beacon_round
 from tallystick_chain.simulated.simulation import SimulatedChain
 
@@ -28,10 +27,6 @@ def kinds(chain: SimulatedChain) -> list[tuple[str, int, str]]:
 
 def advance_to(chain: SimulatedChain, block: int) -> None:
     chain.advance(block - chain.best)
-
-
-def test_rows_are_committed_by_default() -> None:
-    assert Hyperparameters().commit_reveal
 
 
 def test_a_committed_row_is_revealed_in_the_first_block_of_the_epoch_that_it_waits_for() -> None:

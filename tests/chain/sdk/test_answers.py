@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +11,7 @@ from hypothesis import strategies as st
 
 from tallystick.errors import TallystickError
 from tallystick_chain import sdk10, sdk11
-from tallystick_chain.bounded_chain import BoundedChain
-from tallystick_chain.chain import Commitment, Receipt, Refusal, has_too_large_share
+from tallystick_chain.chain import Commitment, Receipt, has_too_large_share
 from tallystick_chain.hotkey import Hotkey
 from tallystick_chain.sdk import (
     REFUSALS,
@@ -169,14 +167,6 @@ def test_the_consensus_is_that_of_the_subnet_where_its_runtime_has_a_choice(
     assert chain.subnet(7, 0, 98).consensus == consensus
 
 
-def test_an_address_alone_signs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    install_ten(monkeypatch, lambda: Subtensor(Substrate()))
-    watcher = sdk10.connect("stub", US.address)
-    receipt = watcher.commit(7, b"x", 60.0)
-    assert (watcher.hotkey(), receipt.kind) == (US.address, "refused")
-    assert "expected its key" in receipt.chain_error
-
-
 def test_a_late_call_signs_nothing() -> None:
     payload = SimpleNamespace(data=b"payload")
     assert len(CallSigner(US, until=time.monotonic() + 60).sign(payload)) == 64
@@ -197,132 +187,3 @@ def test_a_late_call_signs_nothing() -> None:
 )
 def test_no_secret_of_a_url_is_told(network: str, told: str) -> None:
     assert public_endpoint(network) == told
-
-
-class Substrate:
-    """The SDK 10's way to a node, by what it answers to a method."""
-
-    url = "ws://stub"
-
-    def __init__(self, **answers: object) -> None:
-        self.answers = {"chain_getBlockHash": "0x" + "1" * 64, **answers}
-
-    def rpc_request(self, method: str, _parameters: list[object]) -> dict[str, Any]:
-        answer = self.answers[method]
-        if isinstance(answer, Exception):
-            raise answer
-        return {"result": answer}
-
-    def create_storage_key(self, *_: object, **__: object) -> SimpleNamespace:
-        return SimpleNamespace(to_hex=lambda: "0x00", value_scale_type="u16")
-
-    def decode_scale(self, _kind: str, data: bytes) -> SimpleNamespace:
-        return SimpleNamespace(value=int.from_bytes(data, "little"))
-
-    def query(self, *_: object, **__: object) -> SimpleNamespace:
-        return SimpleNamespace(value=[5, 6, 7])
-
-    def get_block_number(self, _block_hash: str | None) -> int:
-        return 100
-
-    def compose_call(self, **call: object) -> dict[str, object]:
-        return call
-
-
-class Subtensor:
-    """The SDK 10's `Subtensor`, which answers every call in the same way."""
-
-    def __init__(self, substrate: Substrate, response: object = None) -> None:
-        self.substrate, self.response, self.sent = substrate, response, list[dict[str, object]]()
-
-    def sign_and_send_extrinsic(self, **call: object) -> object:
-        self.sent.append(call)
-        return self.response
-
-    def close(self) -> None:
-        """Nothing is there to close."""
-
-
-def install_ten(monkeypatch: pytest.MonkeyPatch, opened: Callable[[], object]) -> None:
-    """Have an SDK 10 whose connections are stubs."""
-    sdk = SimpleNamespace(__version__="10.5.0", Subtensor=lambda *_, **__: opened())
-    monkeypatch.setitem(sys.modules, "bittensor", sdk)
-
-
-def ten(monkeypatch: pytest.MonkeyPatch, subtensor: object) -> SdkChain:
-    install_ten(monkeypatch, lambda: subtensor)
-    return sdk10.connect("stub", US)
-
-
-class Response:
-    """A response of the SDK 10: it has a length of two, so that a failed one is true as well."""
-
-    def __init__(self, **values: object) -> None:
-        blank = {"success": False, "message": None, "error": None, "extrinsic_receipt": None}
-        self.__dict__.update(blank | values)
-
-    def __len__(self) -> int:
-        return 2
-
-
-def test_a_failed_response_of_the_sdk_10_is_true_and_no_success(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    response = Response()
-    assert response
-    subtensor = Subtensor(Substrate(), response)
-    assert ten(monkeypatch, subtensor).commit(7, b"data", 60.0).kind == "unknown"
-    [sent] = subtensor.sent
-    assert (sent["sign_with"], sent["nonce_key"], sent["raise_error"]) == (
-        "hotkey",
-        "hotkey",
-        False,
-    )
-    subtensor.response = Response(
-        error={"name": "SpaceLimitExceeded"}, extrinsic_receipt=SimpleNamespace(block_hash="0x2")
-    )
-    receipt = ten(monkeypatch, subtensor).commit(7, b"data", 60.0)
-    assert (receipt.kind, receipt.code) == ("refused", Refusal.NO_COMMITMENT_SPACE)
-    assert receipt.block_hash == "0x2"
-
-
-def test_the_sdk_10_asks_for_a_default_only_where_nothing_is_set(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    node = Subtensor(Substrate(state_getStorageAt=None))
-    assert ten(monkeypatch, node).last_update(7, 0, 1, 90) == 6
-    node = Subtensor(Substrate(state_getStorageAt=RuntimeError("too busy")))
-    with pytest.raises(TallystickError, match="too busy"):
-        ten(monkeypatch, node).last_update(7, 0, 1, 90)
-    node = Subtensor(Substrate(chain_getBlockHash=None))
-    with pytest.raises(TallystickError, match="found no block 90"):
-        ten(monkeypatch, node).last_update(7, 0, 1, 90)
-
-
-def test_a_lost_connection_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-    lost = Subtensor(Substrate(chain_getBlockHash=ConnectionResetError("gone")))
-
-    def open_one() -> Subtensor:
-        opened.append(1)
-        return lost if len(opened) == 1 else Subtensor(Substrate())
-
-    install_ten(monkeypatch, open_one)
-    chain = BoundedChain(lambda: sdk10.connect("stub", US))
-    with pytest.raises(TallystickError, match="gone"):
-        chain.block_hash(90)
-    assert chain.block_hash(90) == "0x" + "1" * 64
-    assert len(opened) == 2
-
-
-def test_a_connection_that_is_never_open_has_sent_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse() -> Subtensor:
-        raise ConnectionRefusedError("nobody is there")
-
-    install_ten(monkeypatch, refuse)
-    chain = sdk10.connect("stub", US)
-    receipt = chain.commit(7, b"data", 60.0)
-    assert (receipt.kind, receipt.code) == ("refused", Refusal.UNREACHABLE)
-    assert "nobody is there" in receipt.chain_error

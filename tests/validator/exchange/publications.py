@@ -42,6 +42,10 @@ def digest_of(number: int) -> str:
     return f"{number + 1:064x}"
 
 
+stakes = st.sampled_from([0, 1, 1, 1, 2, 3, 4, 10**18, 10**18 + 1])
+"""None, equal ones of which a half is common, and such as no double counts exactly."""
+
+
 @st.composite
 def networks(draw: st.DrawFn, most: int = 6) -> tuple[Neuron, ...]:
     """Neurons, of whom some have no permit and some no stake."""
@@ -52,7 +56,7 @@ def networks(draw: st.DrawFn, most: int = 6) -> tuple[Neuron, ...]:
             hotkey=f"hk-{uid}",
             permit=draw(st.integers(0, 4)) > 0,
             registered_block=1,
-            stake_rao=draw(st.integers(0, 9)),
+            stake_rao=draw(stakes),
         )
         for uid in range(count)
     )

@@ -12,6 +12,7 @@ from validator.exchange.publications import (
     EPOCH,
     VOTE,
     Published,
+    ballots,
     digest_of,
     histories,
     networks,
@@ -46,13 +47,6 @@ NETWORK = Network(
 )
 
 
-def of(
-    history: tuple[Published, ...], neurons: tuple[Neuron, ...], asked: Exchange
-) -> tuple[Tally, ...]:
-    """The votes for each batch, by the chain of a history."""
-    return tally(EPOCH, read(history, COMMIT), read(history, VOTE), neurons, asked)
-
-
 Case = tuple[tuple[Neuron, ...], tuple[Published, ...], Exchange]
 cases = networks().flatmap(
     lambda neurons: st.tuples(
@@ -83,7 +77,7 @@ def test_a_ballot_comes_back_as_it_was_and_fits(
     assert ballot_of(data) == Ballot(epoch, batch, frozenset(holds))
 
 
-@given(st.binary(max_size=140) | st.binary(max_size=100).map(lambda rest: b"\x01" + rest))
+@given(st.binary(max_size=140) | ballots(20) | ballots(20).map(lambda data: data + b"\0"))
 def test_bytes_are_no_ballot_or_the_one_spelling_of_one(data: bytes) -> None:
     ballot = ballot_of(data)
     assert ballot is None or ballot.to_bytes() == data
@@ -144,50 +138,6 @@ def test_batches_count_by_the_law_in_whatever_order_the_blocks_are_read(
     assert list(tally(EPOCH, *shuffled, asked)) == law(neurons, history, asked)
 
 
-EVERYONE_HOLDS = frozenset({0, 1, 2})
-
-
-def _history(spoiled: Ballot) -> tuple[Published, ...]:
-    """Three who vote for all batches; the vote of the last one, which decides, is spoiled."""
-    batches = (
-        Published(END, f"hk-{uid}", Ballot(EPOCH, digest_of(uid)).to_bytes()) for uid in range(3)
-    )
-    votes = [Ballot(EPOCH, digest_of(0), EVERYONE_HOLDS), Ballot(EPOCH, digest_of(1)), spoiled]
-    cast = (Published(VOTE, f"hk-{uid}", vote.to_bytes()) for uid, vote in enumerate(votes))
-    return (*batches, *cast)
-
-
-@pytest.mark.parametrize(
-    ("vote", "counting"),
-    [
-        (Ballot(EPOCH, digest_of(2), EVERYONE_HOLDS), 3),
-        (Ballot(EPOCH, digest_of(2), frozenset({0, 2})), 2),
-        (Ballot(EPOCH, digest_of(2), frozenset({9})), 0),
-        (Ballot(EPOCH, digest_of(9), EVERYONE_HOLDS), 0),
-        (Ballot(EPOCH, None, EVERYONE_HOLDS), 0),
-        (Ballot(EPOCH + 1, digest_of(2), EVERYONE_HOLDS), 0),
-        (Ballot(EPOCH - 1, digest_of(2), EVERYONE_HOLDS), 0),
-    ],
-    ids=["a vote", "for two", "for none", "another batch", "no batch", "later", "earlier"],
-)
-def test_a_vote_is_of_the_epoch_and_repeats_the_batch(vote: Ballot, counting: int) -> None:
-    tallies = of(_history(vote), _neurons(1, 1, 1), rules())
-    assert sum(each.counts for each in tallies) == counting
-
-
-def test_a_ballot_of_another_epoch_at_the_commit_block_is_no_batch() -> None:
-    other = Published(END, "hk-2", Ballot(EPOCH - 1, digest_of(2)).to_bytes())
-    history = tuple(p for p in _history(Ballot(EPOCH, None, EVERYONE_HOLDS)) if p.block == VOTE)
-    assert batches_at(EPOCH, read((*history, other), COMMIT), _neurons(1, 1, 1)) == {}
-
-
-def test_a_ballot_with_a_zero_byte_at_its_end_is_none() -> None:
-    data = Ballot(EPOCH, digest_of(0), frozenset({3})).to_bytes()
-    assert ballot_of(data) is not None
-    assert ballot_of(data + b"\0") is None
-    assert ballot_of(Ballot(EPOCH).to_bytes() + b"\0") is None
-
-
 def test_a_vote_that_is_not_whole_waits_until_the_middle() -> None:
     """Then until three quarters, and no longer than that for bytes that may never come."""
     committed = {"hk-0": digest_of(0), "hk-1": digest_of(1), "hk-2": digest_of(2)}
@@ -208,45 +158,6 @@ def test_a_vote_that_is_not_whole_waits_until_the_middle() -> None:
     assert at(later, 2, published) is not None
     assert at(later, 1, published) is None
     assert at(middle + 1, 3, published) is not None
-
-
-def _neurons(*stakes: int) -> tuple[Neuron, ...]:
-    return tuple(Neuron(uid, f"hk-{uid}", True, 1, stake) for uid, stake in enumerate(stakes))
-
-
-def _votes(*holders: int) -> tuple[Published, ...]:
-    own = Published(END, "hk-0", Ballot(EPOCH, digest_of(0)).to_bytes())
-    votes = (
-        Published(
-            VOTE,
-            f"hk-{uid}",
-            Ballot(EPOCH, digest_of(0) if uid == 0 else None, frozenset({0})).to_bytes(),
-        )
-        for uid in holders
-    )
-    return (own, *votes)
-
-
-LARGE = 10**18
-"""Stake beyond what a double counts exactly."""
-
-
-@pytest.mark.parametrize(
-    ("holders", "stakes", "counts"),
-    [
-        ((0, 1), (1, 1, 2), False),
-        ((0, 2), (1, 1, 2), True),
-        ((1, 2), (1, 1, 1), True),
-        ((0,), (LARGE + 1, LARGE), True),
-        ((1,), (LARGE + 1, LARGE), False),
-        ((0, 1), (0, 0), False),
-    ],
-)
-def test_more_than_the_quorum_is_needed(
-    holders: tuple[int, ...], stakes: tuple[int, ...], counts: bool
-) -> None:
-    (only,) = of(_votes(*holders), _neurons(*stakes), rules())
-    assert only.counts is counts
 
 
 @given(cases, st.data())
