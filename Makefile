@@ -133,7 +133,7 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/score.py
 	$(BIN)/python tests/benchmarks/startup.py
 	$(BIN)/python tests/benchmarks/rounds.py
-	$(BIN)/python tests/benchmarks/history.py --markdown
+	$(BIN)/python tests/benchmarks/history.py
 	$(BIN)/python tests/benchmarks/state.py
 	$(BIN)/python tests/benchmarks/population.py
 	$(BIN)/python tests/benchmarks/yuma.py

@@ -1,6 +1,6 @@
 """A history through every path, beside what validators write by hand: speed, memory, growth.
 
-Run as ``python tests/benchmarks/history.py [--part PART …] [--large | --tiny] [--markdown]``.
+Run as ``python tests/benchmarks/history.py [--part PART …] [--large | --tiny]``.
 Each path runs in a process of its own, once with few records and then timed; all paths run in turn,
 several times, and medians are printed. Rates are those after start-up: of paths with workers, from
 the moment on at which each of these has answered. Memory is the peak of all processes of a path.
@@ -18,7 +18,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
-from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -75,8 +74,6 @@ def timed(way: Way, inputs: Inputs) -> Timing:
 
 def serve(theirs: Connection, part: str, place: int, inputs: Inputs) -> None:
     """Time a path and send what came of it."""
-    # beside paths of one process
-    os.environ["POLARS_MAX_THREADS"] = "1"
     with OPEN:
         theirs.send(timed(PARTS[part].ways[place], inputs))
 
@@ -188,15 +185,10 @@ def rounded(ratio: float) -> str:
     return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2f}"
 
 
-def table(cells: list[list[str]], markdown: bool) -> str:
-    """Rows of text, or of Markdown."""
-    if markdown:
-        lines = [f"| {' | '.join(row)} |" for row in cells]
-        return "\n".join([lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells
-    )
+def table(cells: list[list[str]]) -> str:
+    """Return rows as Markdown."""
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
 
 
 def agreed(found: Timings) -> str:
@@ -222,7 +214,6 @@ def machine() -> str:
         info = Path("/proc/cpuinfo").read_text().splitlines()
         model = next(line.partition(":")[2].strip() for line in info if "model name" in line)
     packages = ["numpy", "pyarrow", "msgspec", "jsonschema", "distributed"]
-    packages += ["polars"] if find_spec("polars") else []
     with_versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return f"{os.cpu_count()} cores, {model}, Python {platform.python_version()}, {with_versions}"
 
@@ -237,8 +228,7 @@ def load() -> str:
 @click.option("--large", is_flag=True, help="Also a million records of JSONL.")
 @click.option("--tiny", is_flag=True, help="Tiny sizes, to see that everything works.")
 @click.option("--repeats", default=3, show_default=True, type=click.IntRange(1))
-@click.option("--markdown", is_flag=True, help="Tables in Markdown.")
-def main(parts: tuple[str, ...], large: bool, tiny: bool, repeats: int, markdown: bool) -> None:
+def main(parts: tuple[str, ...], large: bool, tiny: bool, repeats: int) -> None:
     """Print a table for each part."""
     jsonl, facts = [10**5] + [10**6] * large, [10**5, 10**6, 10**7]
     if tiny:
@@ -247,8 +237,6 @@ def main(parts: tuple[str, ...], large: bool, tiny: bool, repeats: int, markdown
         f"{machine()}; medians of {repeats}, of one from {TIRING:,} rows on; load {load()}",
         flush=True,
     )
-    if find_spec("polars") is None:
-        print("polars is not installed, so it is left out")
     with tempfile.TemporaryDirectory() as name:
         folder, chosen = Path(name), parts or tuple(PARTS)
         prepare(folder, jsonl, facts if set(chosen) - {"jsonl"} else [])
@@ -258,8 +246,8 @@ def main(parts: tuple[str, ...], large: bool, tiny: bool, repeats: int, markdown
             part = PARTS[each]
             sizes = jsonl if part.jsonl else facts
             found = turns(each, part, folder, sizes, repeats)
-            print(f"\n{'### ' if markdown else ''}{part.title}\n")
-            print(table(list(rows_of(part, found)), markdown))
+            print(f"\n### {part.title}\n")
+            print(table(list(rows_of(part, found))))
             print(f"\nLoad {load()}; {agreed(found)}.", flush=True)
 
 

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -186,23 +185,17 @@ def reported(number: int, inputs: Inputs, told: Told) -> Found:
     return number * inputs.rows, None
 
 
-def by_polars(inputs: Inputs, _: Told) -> Found:
-    """Facts to emissions, in floats of polars."""
-    return inputs.rows, floats.polars_total(inputs.facts, scorer())
-
-
 def by_numpy(number: int, inputs: Inputs, _: Told) -> Found:
     """Facts under many candidates, in floats."""
     return number * inputs.rows, floats.numpy_backtest(inputs.facts, candidates(number))
 
 
 JUDGES, LOOP = "json, jsonschema, attrs, float loop", "json, float loop, no validation"
-NUMPY, POLARS = "NumPy floats", "polars floats, one thread"
+NUMPY = "NumPy floats"
 SCORED, FACTS = "JSONL → results Parquet", "JSONL → facts Parquet"
 TWO = f"{SCORED}, 2 processes"
 MANY = "64 candidates"
 _HAND = {"× jsonschema": JUDGES, "× float loop": LOOP}
-_FLOATS = {"× NumPy": NUMPY, "× polars": POLARS}
 _ALONE, _LOCAL = "× one process", "× 2 processes"
 PARTS = {
     "jsonl": Part(
@@ -233,8 +226,7 @@ PARTS = {
         [
             Way("reading alone", read),
             Way(NUMPY, lambda i, _: (i.rows, floats.numpy_total(i.facts, scorer()))),
-            *([Way(POLARS, by_polars, most=10**6)] if find_spec("polars") else []),
-            Way("facts → scored", in_memory, against=_FLOATS),
+            Way("facts → scored", in_memory, against={"× NumPy": NUMPY}),
         ],
     ),
     "backtest": Part(

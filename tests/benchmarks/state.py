@@ -105,34 +105,9 @@ def timed(function: Callable[[], object]) -> float:
 
 
 def closing(where: str) -> Seconds:
-    """The closing of the open epoch, whole, and which of its parts takes how long."""
-    digest, step = watched("events_digest"), watched("next_epoch")
+    """The closing of the open epoch."""
     with Ledger.open(where) as ledger:
-        gc.collect()
-        start = time.perf_counter()
-        ledger.close_epoch()
-        end = time.perf_counter()
-    parts = {
-        "read and decode": step[0] - start - (digest[1] - digest[0]),
-        "events digest": digest[1] - digest[0],
-        "transition": step[1] - step[0],
-        "snapshot, log, commit": end - step[1],
-    }
-    return {"closing": end - start} | {f"  {name}": taken for name, taken in parts.items()}
-
-
-def watched(name: str) -> list[float]:
-    """When a function that closes an epoch, from now on, was called and when it was done."""
-    function, times = getattr(entries, name), list[float]()
-
-    def watching(*arguments: Any) -> object:  # noqa: ANN401  # whatever the function takes
-        times.append(time.perf_counter())
-        found = function(*arguments)
-        times.append(time.perf_counter())
-        return found
-
-    setattr(entries, name, watching)
-    return times
+        return {"closing": timed(ledger.close_epoch)}
 
 
 def loading(where: str, epoch: int) -> Seconds:
