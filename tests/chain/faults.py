@@ -8,6 +8,8 @@ import attrs
 from tallystick_chain.chain import Chain, ChainError, Head, Pairs, Receipt, Refusal
 
 Fault = Literal["lost", "landed", "late", "wrong-fork"]
+Step = Callable[[str], None]
+"""A function that is told each step by its name, and may end the process there."""
 
 
 @attrs.define
@@ -39,10 +41,10 @@ class Answering:
 
 
 class FaultyChain:
-    """A chain with faults."""
+    """A chain with faults, which tells the steps round each call that is submitted."""
 
-    def __init__(self, chain: Chain, faults: Faults) -> None:
-        self._chain, self._faults = chain, faults
+    def __init__(self, chain: Chain, faults: Faults, step: Step = lambda _: None) -> None:
+        self._chain, self._faults, self._step = chain, faults, step
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any other call
         if name != "hotkey":
@@ -63,6 +65,14 @@ class FaultyChain:
         self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
     ) -> Receipt:
         """Submit a row, which meets the fault if there is one."""
+        self._step("submit")
+        receipt = self._submitted(netuid, mechanism, pairs, version_key, deadline_s)
+        self._step("submitted")
+        return receipt
+
+    def _submitted(
+        self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
+    ) -> Receipt:
         fault, self._faults.row = self._faults.row, None
         if fault in {None, "landed"}:
             receipt = self._chain.submit_row(netuid, mechanism, pairs, version_key, deadline_s)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import attrs
-from chain.faults import Faults, FaultyChain
+from chain.faults import Faults, FaultyChain, Step
 
-from tallystick_chain.chain import Chain, ChainError, Pairs, Receipt
+from tallystick_chain.chain import ChainError, Pairs
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.setter import SetterStatus, WeightSetter
@@ -25,10 +25,6 @@ MORTAL = 12
 NETWORK = Network(
     name="demo", netuid=NETUID, anchor_block=10, round_blocks=10, epoch_rounds=4, weights_at=2
 )
-
-
-Step = Callable[[str], None]
-"""A function that is told each step by its name, and may end the process there."""
 
 
 class Killed(BaseException):
@@ -61,23 +57,6 @@ def sent(chain: SimulatedChain, hotkey: str = VALIDATOR) -> Counter[Pairs]:
         if entry.kind in {"row", "committed"} and entry.hotkey == hotkey
     )
     return Counter(rows)
-
-
-class SteppedChain(FaultyChain):
-    """A chain that tells the steps round each call that is submitted."""
-
-    def __init__(self, chain: Chain, faults: Faults, step: Step) -> None:
-        super().__init__(chain, faults)
-        self._step = step
-
-    def submit_row(
-        self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
-    ) -> Receipt:
-        """Submit a row."""
-        self._step("submit")
-        receipt = super().submit_row(netuid, mechanism, pairs, version_key, deadline_s)
-        self._step("submitted")
-        return receipt
 
 
 class SteppedJournal(Journal):
@@ -118,7 +97,7 @@ class Process:
 
     def start(self) -> WeightSetter:
         """Open the journal, as a new process does."""
-        view = SteppedChain(self.chain.as_hotkey(self.hotkey), self.faults, self._step)
+        view = FaultyChain(self.chain.as_hotkey(self.hotkey), self.faults, self._step)
         self.journal = SteppedJournal(self.path, NETWORK, self.hotkey)
         self.journal.step = self._step
         self.setter = WeightSetter(view, NETWORK, self.journal)

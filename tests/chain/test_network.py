@@ -1,6 +1,7 @@
 """The network file: its blocks, its digest, and files that are none."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -134,31 +135,20 @@ def test_before_the_anchor_there_is_no_epoch(network: Network) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_digest_depends_on_no_order_spelling_or_default(seed: int) -> None:
-    tables: dict[str, list[str]] = {}
-    arrays, head = list[list[str]](), ""
-    for line in TEXT.splitlines()[1:]:
-        if line.startswith("[["):
-            arrays.append([line])
-            head = ""
-        elif line.startswith("["):
-            head = line
-            tables[head] = []
-        elif head:
-            tables[head].append(line)
-        else:
-            arrays[-1].append(line)
     # defaults that are written out
-    tables["[network]"].append("mechanism = 0")
-    tables["[exchange]"] += ["quorum = 0.50", 'hear = "permit"', "minimum_stake_rao = 0"]
-    tables["[groups]"] = ["delay = 2 # as it is without"]
-    random = Random(seed)
-    names = [*tables]
-    random.shuffle(names)
-    random.shuffle(arrays)
-    for lines in tables.values():
+    added = {
+        "[network]": ["mechanism = 0"],
+        "[exchange]": ["quorum = 0.50", 'hear = "permit"', "minimum_stake_rao = 0"],
+    }
+    random, tables = Random(seed), list[str]()
+    head, *parts = re.split(r"^(?=\[)", TEXT, flags=re.MULTILINE)
+    for part in (*parts, "[groups]\ndelay = 2 # as it is without\n"):
+        name, *lines = part.splitlines()
+        lines += added.get(name, [])
         random.shuffle(lines)
-    parts = ["format = 1", *(line for name in names for line in (name, *tables[name]))]
-    text = "\n".join([*parts, *(line for lines in arrays for line in lines)])
+        tables.append("\n".join([name, *lines, ""]))
+    random.shuffle(tables)
+    text = head + "".join(tables)
     for old, new in (
         ('["b", "a"]', '["a", "b"]'),
         ("[4, 3]", "[3, 4]"),
