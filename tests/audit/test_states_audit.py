@@ -13,7 +13,7 @@ import pytest
 from cli.command import run
 from state import test_attributes
 from state.chronicle import history, register
-from state.resealed import rechained, reseal
+from state.resealed import Edit, Pairs, canonical, forged, reseal
 from state.signing import VAL_2, batch, record_digest
 from state.store.test_round_groups import begun as grouped
 from state.store.test_round_groups import feed as feed_groups
@@ -31,7 +31,6 @@ from tallystick_state.transfer import export_state, import_state
 
 rules = test_attributes.rules
 EPOCHS, EPOCH = 3, 1
-Edit = Callable[[list[tuple[str, str]]], object]
 
 
 @attrs.frozen
@@ -171,24 +170,14 @@ def test_states_of_two_networks_are_not_compared(mine: Lived, tmp_path: Path) ->
     assert caught.value.code == "other-genesis"
 
 
-def forged(source: Path, target: Path, edit: Edit) -> Path:
-    """An export whose log was edited and chained anew."""
-    lines = source.read_text(encoding="utf-8").splitlines(keepends=True)
-    target.write_text("".join(rechained(lines, edit)), encoding="utf-8")
-    return target
-
-
 def edited(kind: str, place: int, change: Callable[[dict[str, Any]], object]) -> Edit:
     """The body of an entry of a kind changed."""
 
-    def changed(pairs: list[tuple[str, str]]) -> None:
+    def changed(pairs: Pairs) -> None:
         number = [n for n, each in enumerate(pairs) if each[0] == kind][place]
         body = json.loads(pairs[number][1])
         change(body)
-        pairs[number] = (
-            kind,
-            json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")),
-        )
+        pairs[number] = kind, canonical(body)
 
     return changed
 

@@ -40,7 +40,19 @@ def reseal_rows(driver: sqlite3.Connection) -> None:
             driver.execute(change, (digest_of_bytes(data), value))
 
 
-def rechained(lines: list[str], edited: Callable[[list[tuple[str, str]]], object]) -> list[str]:
+Pairs = list[tuple[str, str]]
+Edit = Callable[[Pairs], object]
+"""Changes the kinds and bodies of a log in place."""
+
+
+def forged(source: Path, target: Path, edit: Edit) -> Path:
+    """The file of an export whose log was edited and chained anew."""
+    lines = source.read_text(encoding="utf-8").splitlines(keepends=True)
+    target.write_text("".join(rechained(lines, edit)), encoding="utf-8")
+    return target
+
+
+def rechained(lines: list[str], edited: Edit) -> list[str]:
     """The file of a log that was edited and chained anew, as a forger would."""
     entries = [json.loads(line) for line in lines[1:]]
     pairs = [(each["kind"], canonical(each["body"])) for each in entries]

@@ -105,19 +105,21 @@ def key(of: Key, hotkey: str | None = None) -> Said:
 def written_root(folder: Path, said: Said) -> Path:
     """The trust file of a root."""
     path = folder / f"trust-{digest(said)[7:15]}.toml"
-    path.write_text("\n".join(_toml(said, ())) + "\n", encoding="utf-8")
+    path.write_text(toml(said) + "\n", encoding="utf-8")
     return path
 
 
-def _toml(said: Said, path: tuple[str, ...]) -> Iterable[str]:
-    if path:
-        yield f"[{'.'.join(map(json.dumps, path))}]"
+def toml(said: Said, path: tuple[str, ...] = ()) -> str:
+    """Tables as TOML, by hand: JSON texts, numbers and lists are TOML too."""
     tables = {name: value for name, value in said.items() if isinstance(value, dict)}
-    for name, value in said.items():
-        if name not in tables:
-            yield f"{json.dumps(name)} = {json.dumps(value)}"
-    for name, value in tables.items():
-        yield from _toml(value, (*path, name))
+    lines = [f"[{'.'.join(map(json.dumps, path))}]"] if path else []
+    lines += [
+        f"{json.dumps(name)} = {json.dumps(value)}"
+        for name, value in said.items()
+        if name not in tables
+    ]
+    lines += [toml(value, (*path, name)) for name, value in tables.items()]
+    return "\n".join(lines)
 
 
 def genesis(lines: Mapping[str, str], trust: Said | None) -> str:

@@ -115,13 +115,6 @@ def test_of_many_bad_lines_each_cause_is_told_once_and_all_are_kept(subnet: Subn
     assert line.endswith("; the same in 4999 more lines: 2, 3, 4, 5, 6, …")
 
 
-@pytest.mark.nightly
-def test_a_bad_line_far_below_undoes_everything_before_it(subnet: Subnet) -> None:
-    lines = [record(f"x{n}") for n in range(12_000)]
-    found = subnet.refused([*lines, record("t4", "nobody")])
-    assert "F:12001: unknown-miner" in found
-
-
 def test_what_is_known_stays_known_in_later_epochs(subnet: Subnet) -> None:
     subnet.ledger.close_epoch()
     before = subnet.look()

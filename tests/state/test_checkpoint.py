@@ -1,14 +1,13 @@
 """Checkpoints: a history that is rewritten or cut back is found by who kept one."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import attrs
 import pytest
 from cli.command import run
 from state.chronicle import feed, history
-from state.resealed import rechained
+from state.resealed import Pairs, forged
 from state.subnet import written
 from trust.council import signer
 
@@ -57,15 +56,6 @@ def test_a_sound_state_is_what_its_checkpoints_say(kept: Kept) -> None:
             assert (found.epochs, found.signers) == (each.size, {ALICE.public})
 
 
-def forged(kept: Kept, folder: Path, keep: Callable[[list[str]], list[str]]) -> Ledger:
-    """A state of a log that a forger made, with as many epochs as before."""
-    store = folder / "forged.db"
-    lines = kept.export.read_text().splitlines(keepends=True)
-    (folder / "forged.jsonl").write_text("".join(keep(lines)))
-    import_state(folder / "forged.jsonl", str(store))
-    return Ledger.open(str(store))
-
-
 def test_a_history_that_was_rewritten_with_its_hashes_is_found(kept: Kept, tmp_path: Path) -> None:
     """It follows from its own log, so that alone does not tell."""
     with Ledger.create(str(tmp_path / "other.db"), "skills@1.1.0") as ledger:
@@ -80,11 +70,13 @@ def test_a_history_that_was_rewritten_with_its_hashes_is_found(kept: Kept, tmp_p
 
 
 def test_a_history_that_was_cut_back_is_found(kept: Kept, tmp_path: Path) -> None:
-    def cut(pairs: list[tuple[str, str]]) -> None:
+    def cut(pairs: Pairs) -> None:
         last = max(n for n, (kind, _) in enumerate(pairs) if kind == "epoch")
         del pairs[last:]
 
-    with forged(kept, tmp_path, lambda lines: rechained(lines, cut)) as ledger:
+    store = tmp_path / "forged.db"
+    import_state(forged(kept.export, tmp_path / "forged.jsonl", cut), str(store))
+    with Ledger.open(str(store)) as ledger:
         verify(ledger)
         verify(ledger, kept.old, [ALICE.public])
         with pytest.raises(TrustError) as caught:

@@ -1,7 +1,8 @@
-"""Closing an epoch: the trajectories of E26, its laws, its steps and its errors."""
+"""Closing an epoch: the trajectories of E26, its steps and its errors."""
 
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -20,13 +21,11 @@ from state.weighing import close_epoch
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
+from tallystick_state import reputation
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules
-from tallystick_state.sections.reputation import REPUTATION
-
-SKILLS = ("skills@1.0.0", "skills@1.1.0")
-
+from tallystick_state.sections.reputation import REPUTATION, Band, ReputationEvent
 
 # -------------------------------------------------------------------------------- trajectories
 
@@ -136,6 +135,19 @@ def test_a_rule_set_without_reputation_still_tracks_its_thresholds(rules: StateR
 def test_a_state_without_thresholds_begins_with_the_seeds(rules: StateRules) -> None:
     state = attrs.evolve(one_miner(rules, NANO), thresholds={})
     assert close_epoch(state, [], rules, {}).thresholds == rules.seeds
+
+
+def test_a_consensus_outside_every_band_is_no_event(rules: StateRules) -> None:
+    only = {"agreed": ReputationEvent(consensus=Band(at_least=Decimal("0.7")))}
+    narrow = changed(rules, "reputation", events=only)
+    assert reputation.consensus_event(narrow, 700_000_000) == "agreed"
+    assert reputation.consensus_event(narrow, 699_999_999) is None
+
+
+def test_a_million_events_are_no_burden(rules: StateRules) -> None:
+    found = reputation.effect(rules, ["collusion_flag"] * 10_000 + ["rerun_pass"] * 1_000_000)
+    assert found.added == 20_000
+    assert found.factor == Fraction(3, 5) ** 10_000
 
 
 # --------------------------------------------------------------------------------------- errors

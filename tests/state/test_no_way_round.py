@@ -12,7 +12,18 @@ from typing import Any
 import pytest
 from examples import fast_rows
 from msgspec.structs import replace
-from state.signing import ALICE, BOB, VAL_2, Key, batch, digest, record_digest, sealed, written_root
+from state.signing import (
+    ALICE,
+    BOB,
+    VAL_2,
+    Key,
+    batch,
+    digest,
+    record_digest,
+    sealed,
+    toml,
+    written_root,
+)
 from state.subnet import event
 from state.trusted import (
     FIRST,
@@ -188,7 +199,7 @@ FORGED: dict[str, Callable[[Ledger], tuple[str, dict[str, Any]]]] = {
     ),
     "a trust file": lambda _: (
         "trust",
-        {"digest": digest(NEXT), "text": _toml(NEXT), "version": 2},
+        {"digest": digest(NEXT), "text": toml(NEXT), "version": 2},
     ),
     "a batch": lambda _: ("batch", {"events": 1, "validator": PEER}),
     "an imported claim": lambda ledger: ("signal", _claim(ledger, task_id="t9")),
@@ -199,13 +210,6 @@ FORGED: dict[str, Callable[[Ledger], tuple[str, dict[str, Any]]]] = {
     "an own claim of another": lambda ledger: ("own", _claim(ledger, task_id="t9")),
 }
 OPENED = ("an adoption", "a withdrawal", "a trust file")
-
-
-def _toml(said: Mapping[str, Any]) -> str:
-    import tempfile  # of one test
-
-    with tempfile.TemporaryDirectory() as folder:
-        return written_root(Path(folder), dict(said)).read_text()
 
 
 @pytest.mark.parametrize("case", fast_rows(FORGED, 0, -1))

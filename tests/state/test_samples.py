@@ -1,4 +1,4 @@
-"""Collecting steps of a state: what counts, ties and bounds; means are those of the oracle."""
+"""Collecting steps of a state: what counts, and what is read; means are those of the oracle."""
 
 from collections.abc import Iterable
 from fractions import Fraction

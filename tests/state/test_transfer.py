@@ -11,7 +11,7 @@ import pytest
 from cli.command import message_of, run
 from examples import fast_rows
 from state.chronicle import digest_of, feed, history, snapshots_of
-from state.resealed import canonical, rechained, reseal
+from state.resealed import Edit, Pairs, canonical, rechained, reseal
 from state.subnet import record
 
 from tallystick.errors import TallystickError
@@ -23,9 +23,6 @@ from tallystick_state.transfer import export_state, import_state
 
 PYTHON = "executable_python"
 Change = Callable[[list[str]], list[str]]
-Pairs = list[tuple[str, str]]
-Edit = Callable[[Pairs], object]
-"""Changes the kinds and bodies of a log in place."""
 
 
 @pytest.fixture(scope="module")

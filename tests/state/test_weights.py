@@ -1,4 +1,4 @@
-"""Weights: the cap by water-filling, against plain fractions; uint16, against `bittensor`."""
+"""The uint16 of weights, against `bittensor`, and the shares that it drops."""
 
 import json
 import random

@@ -1,12 +1,12 @@
 """Keys of both types from fixed seeds, trust files over them, and statements that they sign."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from state.signing import toml
 
 from tallystick_state.trust import trust_file
 from tallystick_state.trust.encoding import ss58_text
@@ -63,14 +63,6 @@ def tables(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # any TOML value
         "groups": {"council": {"keys": ["alice", "bob", "carol"], "threshold": 2}},
     }
     return {name: value for name, value in {**found, **changes}.items() if value is not None}
-
-
-def toml(value: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
-    """Tables as TOML, by hand: JSON texts, numbers and lists are TOML too."""
-    lines = [f"[{'.'.join(path)}]"] if path else []
-    lines += [f"{k} = {json.dumps(v)}" for k, v in value.items() if not isinstance(v, Mapping)]
-    inner = [toml(v, (*path, k)) for k, v in value.items() if isinstance(v, Mapping)]
-    return "\n".join([*lines, *inner])
 
 
 def root(**changes: Any) -> TrustRoot:  # noqa: ANN401  # as above
