@@ -189,16 +189,14 @@ def true_digests(module: Path) -> dict[str, str]:
 
 
 @contextmanager
-def loaded(folder: Path, *others: str) -> Iterator[Subject | Diagnostic]:
-    """The plugin of a project in this process, among the others that are named alone."""
+def loaded(folder: Path) -> Iterator[Subject | Diagnostic]:
+    """The plugin of a project in this process, without others."""
     # what is installed is remembered as it is without the environment below
     installed_plugins()
-    chosen = f"{folder}:{NAME}" if others else str(folder)
-    target, before = find(chosen), set(sys.modules)
-    target = attrs.evolve(target, others=[e for e in target.others if e.name in others])
+    target, before = attrs.evolve(find(str(folder)), others=()), set(sys.modules)
     with (
         mock.patch.object(sys, "path", [*map(str, target.paths), *sys.path]),
-        mock.patch.dict("os.environ", {ALLOWED: ",".join((NAME, *others))}),
+        mock.patch.dict("os.environ", {ALLOWED: NAME}),
         # no import here changes a name of the engine, and there are very many
         mock.patch.object(loading, "names_of_modules", dict),
     ):

@@ -103,11 +103,7 @@ LOADING = [
     ({"plugin": PLUGIN + "\nimport acme_of_nowhere\n"}, "import-failed", "acme_of_nowhere"),
     ({"plugin": PLUGIN + "\n1 +\n"}, "import-failed", "1 +"),
     (plugin("api = 1", "api = 2"), "api-version", ""),
-    (plugin("tallystick_api = 1", ""), "api-version", ""),
     (plugin("return formulas_in", "1 / 0; return x"), "hook-failed", "1 / 0"),
-    (plugin("formulas_in(formulas)", "['care']"), "hook-failed", ""),
-    (plugin("@hookimpl\ndef tallystick_r", "def tallystick_r"), "hook-failed", ""),
-    ({"plugin": PLUGIN + "\n@hookimpl\ndef tallystick_other(): ...\n"}, "hook-failed", ""),
     (formulas('Decimal("0.9")', "0.9"), "float-in-formula", "0.9"),
     (formulas("grams / most", "float(grams)"), "float-in-formula", "float("),
     (formulas("most == 0", "most == True"), "import-failed", "True"),
@@ -239,17 +235,6 @@ def test_everything_that_is_wrong_is_found_not_the_first_alone(
     found = found_in(broken(tmp_path, **pieces))
     assert [each.code for each in found] == codes
     assert len({each.where for each in found}) == len(found)
-
-
-def test_a_name_of_another_plugin_is_taken(tmp_path: Path) -> None:
-    """The other plugin is in the same project, whose plugins know each other."""
-    folder = broken(tmp_path, pyproject=PYPROJECT + 'twin = "acme_twin"\n')
-    twin = PLUGIN.replace("formulas_in(formulas)", "[]")
-    (folder / "acme_twin.py").write_text(twin.replace("_HERE / ", "_HERE / 'acme_parcels' / "))
-    with loaded(folder, "twin") as refused:
-        assert isinstance(refused, Diagnostic)
-        assert refused.code == "name-taken"
-        assert "parcel (of the plugin twin)" in refused.message
 
 
 def test_a_rule_set_under_another_name_than_the_plugin_s_is_found(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from service.clock import Clock
 from service.live import EPOCHS, TYPES, Live, history, live, received
 from starlette.responses import Response
 
+from tallystick_service.metrics import Observations
 from tallystick_service.server import bound
 from tallystick_service.settings import Settings
 from tallystick_service.site import KeptAnswers
@@ -151,18 +152,23 @@ def test_more_than_the_threads_have_to_wait_and_are_answered(
 
 
 def test_a_state_that_is_gone_is_told_without_its_place(own_state: Path, tmp_path: Path) -> None:
-    path = own_state
-    with live(path, SETTINGS) as service:
+    gone = tmp_path / "gone.db"
+    observations = Observations()
+    observations.took("close", 0.25)
+    with live(own_state, SETTINGS, observations=observations) as service:
         assert service.ask("/healthz").status == 200
-        path.rename(tmp_path / "gone.db")
+        own_state.rename(gone)
         reply, health = service.ask("/api/v1/state"), service.ask("/healthz")
-        (tmp_path / "gone.db").rename(path)
+        metrics = service.ask("/metrics").body.decode()
+        gone.rename(own_state)
         assert service.ask("/api/v1/state").status == 200
         assert service.ask("/healthz").json() == {"status": "ok", "problems": []}
     assert (reply.status, reply.code) == (503, "no-state")
-    assert health.status == 503
-    assert health.json()["status"] == "failing"
+    assert (health.status, health.json()["status"]) == (503, "failing")
     assert str(tmp_path) not in reply.body.decode() + health.body.decode()
+    # what a daemon observed is told all the same
+    assert 'tallystick_step_seconds_count{step="close"} 1' in metrics
+    assert "tallystick_epochs_closed" not in metrics
 
 
 def test_a_fault_of_the_service_is_told_as_one(

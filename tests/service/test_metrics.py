@@ -1,6 +1,5 @@
 """Metrics are what the state and the daemon say, in names that begin with the project's."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -81,19 +80,6 @@ def test_health_is_what_the_daemon_says(state: Path, status: Any, http: int) -> 
     assert one(found, "health", status=status) == 1
     if health.problems:
         assert one(found, "problem", code="peer-differs") == 1
-
-
-def test_what_a_daemon_observed_is_told_without_a_state(
-    state: Path, tmp_path: Path, observations: Observations
-) -> None:
-    lost = shutil.copy(state, tmp_path / "lost.db")
-    with live(lost, observations=observations) as service:
-        lost.unlink()
-        assert service.ask("/healthz").status == 503
-        reply, found = service.ask("/metrics"), samples(service)
-    assert reply.status == 200
-    assert one(found, "health", status="ok") == 1
-    assert "tallystick_epochs_closed" not in {name for name, _ in found}
 
 
 def test_the_messages_of_health_are_the_operators(state: Path) -> None:
