@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import message_of, run
-from conformance.broken import PLUGIN, broken
+from conformance.broken import PLUGIN, PYPROJECT, broken
 
 from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.checks import NAMES
@@ -40,36 +40,26 @@ def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) ->
 @pytest.mark.nightly
 def test_what_was_never_published_is_recorded_again_and_a_change_is_shown(tmp_path: Path) -> None:
     folder = broken(tmp_path, released={})
-    file = folder / "acme_parcels" / "released.json"
+    file, formulas = (folder / "acme_parcels" / name for name in ("released.json", "formulas.py"))
     assert run("plugins", "check", folder, "--record").status == 0
-    formulas = folder / "acme_parcels" / "formulas.py"
-    text = formulas.read_text()
-    formulas.write_text(text.replace("(most == 0, 0)", "(most == 0, 1)"))
-
-    # as it was published, and then as it was not
-    (folder / "pyproject.toml").write_text(
-        (folder / "pyproject.toml").read_text().replace("1.2.3", "1.3.0")
-    )
     before = file.read_bytes()
-    found = run("plugins", "check", folder, "--reset-unreleased")
-    assert found.status == 1
-    assert file.read_bytes() == before
-    code, _digests, title, *lines = found.out.splitlines()[:6]
-    assert code == "formula-changed: acme/load@1"
-    assert title == "    difference:"
-    assert [line[8] for line in lines[:2]] == ["-", "+"]
-    assert "0" in lines[0]
-    assert "1" in lines[1]
-    assert found.out.splitlines()[-1] == "nothing was recorded: fix the findings first"
+    formulas.write_text(formulas.read_text().replace("(most == 0, 0)", "(most == 0, 1)"))
 
-    (folder / "pyproject.toml").write_text(
-        (folder / "pyproject.toml").read_text().replace("1.3.0", "1.2.3")
-    )
+    (folder / "pyproject.toml").write_text(PYPROJECT.replace("1.2.3", "1.3.0"))
+    published = run("plugins", "check", folder, "--reset-unreleased")
+    assert (published.status, file.read_bytes()) == (1, before)
+    code, _digests, title, removed, added = published.out.splitlines()[:5]
+    assert (code, title) == ("formula-changed: acme/load@1", "    difference:")
+    assert (removed[8], added[8]) == ("-", "+")
+    assert "0" in removed
+    assert "1" in added
+    assert published.out.splitlines()[-1] == "nothing was recorded: fix the findings first"
+
+    (folder / "pyproject.toml").write_text(PYPROJECT)
     assert run("plugins", "check", folder, "--record").status == 1
     assert file.read_bytes() == before
-    found = run("plugins", "check", folder, "--reset-unreleased")
-    assert found.status == 0
-    assert found.out.splitlines()[0] == "recorded acme/load@1"
+    again = run("plugins", "check", folder, "--reset-unreleased")
+    assert (again.status, again.out.splitlines()[0]) == (0, "recorded acme/load@1")
     assert run("plugins", "check", folder).status == 0
 
 
