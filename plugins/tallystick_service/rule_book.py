@@ -74,10 +74,7 @@ class Typeset:
     Attributes:
         name: of the value that it gives, such as an axis.
         role: what that value is.
-        formula: the name of the formula; empty of a mean.
-        digest: of the formula; empty of a mean.
-        symbol: the sign that documents use.
-        summary: the first sentence of its author.
+        formula: the formula.
         equations: the formula with its constants put in, a ``<math>`` element for each line.
         named: the same with their names; empty where it has none.
         types: the skill types that have it.
@@ -86,10 +83,7 @@ class Typeset:
 
     name: str
     role: str
-    formula: str
-    digest: str
-    symbol: str
-    summary: str
+    formula: Formula
     equations: tuple[Markup, ...]
     named: tuple[Markup, ...]
     types: tuple[str, ...]
@@ -162,30 +156,22 @@ class RuleBook:
     """A rule set as a page shows it.
 
     Attributes:
-        reference: ``name@version``.
-        digest: of its meaning.
-        summary: what it says it is for.
-        source: where it comes from, in its own words.
+        loaded: the rule set.
         types: its skill types.
         formulas: axes, measures, thresholds, factors and the emission, each once.
         facts: which they read.
         steps: name, sentence and constants of each step of the allocation.
         others: the constants of every other section, by section.
         lint: what the linter finds.
-        text: its file.
     """
 
-    reference: str
-    digest: str
-    summary: str
-    source: str
+    loaded: LoadedRuleSet
     types: tuple[TypePart, ...]
     formulas: tuple[Typeset, ...]
     facts: tuple[FactRow, ...]
     steps: tuple[tuple[str, str, tuple[Constant, ...]], ...]
     others: Mapping[str, tuple[Constant, ...]]
     lint: Report
-    text: str = attrs.field(repr=False)
 
 
 def scorer_of(site: Site, rules: StateRules) -> Scorer:
@@ -209,7 +195,6 @@ def rule_book(site: Site, rules: StateRules) -> RuleBook:
 
 
 def _rule_book(scorer: Scorer, loaded: LoadedRuleSet) -> RuleBook:
-    header = loaded.rule_set.rule_set
     constants = constants_of(loaded)
     formulas = tuple(_typeset(scorer, constants))
     types = tuple(_type_part(scorer, bound, constants) for bound in scorer.types.values())
@@ -222,19 +207,8 @@ def _rule_book(scorer: Scorer, loaded: LoadedRuleSet) -> RuleBook:
         section = re.split(r"[.\[]", constant.path, maxsplit=1)[0]
         if constant.path not in shown and section not in ("rule_set", "lint"):
             others[section] = (*others.get(section, ()), constant)
-    return RuleBook(
-        loaded.rule_set.reference,
-        loaded.digest,
-        header.summary or "",
-        header.source or "",
-        types,
-        formulas,
-        tuple(_facts(scorer)),
-        steps,
-        others,
-        report_of(scorer),
-        loaded.text,
-    )
+    facts = tuple(_facts(scorer))
+    return RuleBook(loaded, types, formulas, facts, steps, others, report_of(scorer))
 
 
 def constants_of(loaded: LoadedRuleSet) -> tuple[Constant, ...]:
@@ -292,10 +266,7 @@ def _typeset(scorer: Scorer, constants: Sequence[Constant]) -> Iterator[Typeset]
         yield Typeset(
             value.name,
             value.role.replace("_", " "),
-            formula.name,
-            formula.digest,
-            formula.symbol,
-            formula.summary,
+            formula,
             _equations(formula, value.tree),
             _equations(formula, formula.tree) if formula.parameters else (),
             tuple(types),

@@ -47,8 +47,8 @@ def _rule_set(question: Question) -> Response:
     return question.page(
         "rule_set.html",
         book=book,
-        proofs=proofs_of(question.site.settings.proofs, book.digest),
-        proofs_name=proofs_name(book.digest),
+        proofs=proofs_of(question.site.settings.proofs, rules.digest),
+        proofs_name=proofs_name(rules.digest),
         known=_choices(known_rules(queries.in_force)),
     )
 
