@@ -213,13 +213,6 @@ def population(miners: int) -> Population:
     return Population(tuple(map(Miner, held)), {"x": {"": held}})
 
 
-@pytest.mark.nightly
-def test_a_hundred_thousand_miners_are_no_matter() -> None:
-    found = allocate(bound_allocation(FLAT), population(100_000))
-    assert len(found.weights) == 100_000
-    assert abs(sum(found.weights.values()) - 10**9) <= 50_000
-
-
 def test_the_work_grows_with_the_miners_and_no_faster() -> None:
     bound = bound_allocation(FLAT)
     small, large = (calls(lambda n=n: allocate(bound, population(n))) for n in (100, 400))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-
 import attrs
 import networks
 import pytest
@@ -72,24 +69,15 @@ def test_further_hotkeys_cost() -> None:
     assert response.gain == -2 * NANO
 
 
-@cache
-def _tried(reference: str) -> tuple[Trial, Mapping[str, Response]]:
+@pytest.fixture(scope="module")
+def trial() -> Trial:
+    """A trial of the first rules, under which doing nothing is paid (E49)."""
     setting = Setting(miners=8, epochs=4, seeds=2)
-    (trial,) = trials(networks.shipped(reference), setting)
-    every = responses((trial,), ["idle", "absent"]).every
-    return trial, {response.strategy: response for response in every}
+    (found,) = trials(networks.shipped("workflow@1.0.0"), setting)
+    return found
 
 
-def test_doing_nothing_is_paid_by_the_first_rules_alone() -> None:
-    # E49: nothing done scores 0.10 under 1.0.0, and 0 under 1.1.0
-    first, second = (_tried(f"workflow@{version}")[1] for version in ("1.0.0", "1.1.0"))
-    assert sum(first["idle"].own.pay) > 0
-    assert sum(second["idle"].own.pay) == 0
-    assert sum(first["honest"].own.pay) > sum(first["idle"].own.pay)
-
-
-def test_at_the_rate_that_deters_a_strategy_it_does_not_pay() -> None:
-    trial, _ = _tried("workflow@1.0.0")
+def test_at_the_rate_that_deters_a_strategy_it_does_not_pay(trial: Trial) -> None:
     cheap = attrs.evolve(trial.strategies["honest"], name="half-work", cost=NANO // 2)
     dishonest = attrs.evolve(cheap, is_honest=False)
     rate = deterring_detection(trial, dishonest)
@@ -97,14 +85,12 @@ def test_at_the_rate_that_deters_a_strategy_it_does_not_pay() -> None:
     assert not rate or (trial.response(dishonest, rate - 1).gain or 0) > 0
 
 
-def test_an_unknown_strategy_is_told_with_those_that_there_are() -> None:
-    trial, _ = _tried("workflow@1.0.0")
+def test_an_unknown_strategy_is_told_with_those_that_there_are(trial: Trial) -> None:
     with pytest.raises(InputError, match='found the strategy "rash", expected one of honest, rush'):
         responses((trial,), ["rash"])
 
 
-def test_miners_who_follow_pay_keep_their_number() -> None:
-    trial, _ = _tried("workflow@1.0.0")
+def test_miners_who_follow_pay_keep_their_number(trial: Trial) -> None:
     mixed = course(trial, [trial.strategies[name] for name in ("idle", "rush")], steps=4)
     assert mixed.mixtures[0].counts == {"honest": 6, "idle": 1, "rush": 1}
     for mixture in mixed.mixtures:
@@ -114,14 +100,12 @@ def test_miners_who_follow_pay_keep_their_number() -> None:
     assert again == mixed
 
 
-def test_a_mixture_wants_two_miners_for_each_strategy() -> None:
-    trial, _ = _tried("workflow@1.0.0")
+def test_a_mixture_wants_two_miners_for_each_strategy(trial: Trial) -> None:
     with pytest.raises(InputError, match="found 8 miners, expected at least 10 for 5 strategies"):
         course(trial, [trial.strategies[n] for n in ("idle", "rush", "absent", "spray")])
 
 
-def test_a_newcomer_is_measured_beside_its_equal() -> None:
-    trial, _ = _tried("workflow@1.0.0")
+def test_a_newcomer_is_measured_beside_its_equal(trial: Trial) -> None:
     joined = newcomer(trial)
     assert joined.tiers == {}
     assert len(joined.concentration) == trial.setting.epochs

@@ -12,7 +12,7 @@ import attrs
 import msgspec
 import numpy as np
 import pytest
-from networks import NO_SHARES, network, pool_of, replaced, shipped, strategies
+from networks import network, pool_of, shipped, strategies
 
 from tallystick.errors import InputError
 from tallystick_consensus.run import consensus
@@ -180,14 +180,6 @@ def test_weights_and_what_is_burnt_are_all_weight(reference: str, burnt: int) ->
     assert outcome.burnt.tolist() == [burnt, burnt]
     assert (outcome.nobody == 0).all()
     assert outcome.refused == {}
-
-
-def test_where_nobody_is_weighed_nobody_has_it_all() -> None:
-    rules, pool = replaced("workflow@1.2.0", *NO_SHARES), pool_of("workflow@1.2.0")
-    outcome = run(network(rules, pool, epochs=2), pool)
-    assert outcome.nobody.tolist() == [NANO, NANO]
-    assert outcome.weights.sum() == 0
-    assert outcome.quality.sum() > 0
 
 
 def test_several_hotkeys_are_paid_together_and_work_once() -> None:
