@@ -53,6 +53,16 @@ def test_a_reader_that_is_wrong_is_seen_and_its_numbers_told(
     assert found.message == f"found exact {exact}, integers {integers} (nano), expected one number"
 
 
+def test_a_reader_that_fails_differs_from_the_others(subject: Subject, monkeypatch: Patch) -> None:
+    def fail(*_given: object) -> None:
+        raise FormulaError("planted")
+
+    monkeypatch.setattr(Value, "nano", fail)
+    found = next(backend_equivalence.check(subject))
+    assert found.code == "readers-disagree"
+    assert found.evidence["integers"] == "FormulaError: planted"
+
+
 def test_an_explanation_that_fails_is_told(subject: Subject, monkeypatch: Patch) -> None:
     def fail(*_given: object) -> None:
         raise FormulaError("planted")
