@@ -190,7 +190,7 @@ def test_another_version_of_the_interface_is_refused(
         ("def broken(:", "SyntaxError"),
         (
             "from tallystick.plugins.author import axis\naxis('a/b@1')(lambda p: 0.5)",
-            "FormulaError: found 0.5 in a formula",
+            "FloatError: found 0.5 in a formula",
         ),
     ],
 )

@@ -12,19 +12,20 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import attrs
 from consensus.vectors import cases
-from generators import record as generated
+from records.making import SCHEMAS, make
 from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick.errors import RuleSetError, StateError
 from tallystick.json_values import json_value
 from tallystick.numbers.nano import exact_nano
+from tallystick.plugins.generator import Draw
 from tallystick.rules.timeline import Timeline
+from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_consensus import rules as consensus_rules
 from tallystick_state import views
 from tallystick_state.collusion import AlignmentRow, flags_of
@@ -145,13 +146,18 @@ def _state(path: Path, folder: Path, of_workflows: bool) -> Told:
 @cache
 def lines_of(skill_type: str) -> tuple[bytes, ...]:
     """Seeded records of a type, in the first epochs and around the thirtieth."""
-    random = Random(f"switches of {skill_type}")
-    found = [generated(random, skill_type) for _ in range(24)]
+    anything = RandomRecords(SCHEMAS[skill_type])
+    found = [make(skill_type, seed) for seed in range(24)]
+    found += [anything.record(Draw.of(skill_type, seed), 3) for seed in range(48)]
     for place, whole in enumerate(found):
         whole["epoch"] = (0, 1, 28, 29, 30, 31)[place % 6]
     if skill_type != "workflow":
         # no evidence closes the gate
         found[0]["checks"] |= dict.fromkeys(found[0]["checks"].keys() & _EVIDENCE, False)
+    else:
+        # a budget ran out where something was done
+        for whole in found[:24:2]:
+            whole["checks"]["budget_aborted"] = True
     return tuple(json.dumps(each).encode() for each in found)
 
 
@@ -256,13 +262,12 @@ def _last() -> Iterator[Record]:
 
 def workflow_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     """A window of some tasks, for miners of whom one did little and one next to nothing."""
-    random = Random("switches of a window")
     lines = []
     ledger.sync_miners(_slots(["workflow"] for _ in MINERS))
     yield from _nothing(ledger)
     for uid, hotkey in enumerate(MINERS):
         for task in range(3 if uid else 12):
-            whole = generated(random, "workflow")
+            whole = make("workflow", 100 * uid + task)
             whole |= {"task_id": f"t{task}", "round": task, "epoch": 0, "validator": "val-1"}
             whole["miner"] = {"uid": uid, "hotkey": hotkey}
             whole["task"] |= {"max_budget_tao": 2, "max_latency_seconds": 60}
