@@ -158,6 +158,8 @@ def lines_of(skill_type: str) -> tuple[bytes, ...]:
         # a budget ran out where something was done
         for whole in found[:24:2]:
             whole["checks"]["budget_aborted"] = True
+        # a rule set may refuse each limit of nothing
+        found[1]["task"]["max_budget_tao"] = found[3]["task"]["max_latency_seconds"] = 0
     return tuple(json.dumps(each).encode() for each in found)
 
 
