@@ -15,8 +15,8 @@ SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of some twenty records, which is decided by who cuts."""
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 20_000)
+    """Chunks of some ten records, which is decided by who cuts."""
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 12_000)
     monkeypatch.setattr(lines, "BLOCK_BYTES", 2_000)
 
 
