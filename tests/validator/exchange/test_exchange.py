@@ -152,7 +152,7 @@ def test_a_batch_that_another_key_signed_is_not_held_and_stops_nobody(tmp_path: 
 
 
 @pytest.mark.parametrize("before", [0, 1], ids=["at-once", "just-before-the-cut-off"])
-@pytest.mark.parametrize("copier", ["first", "last"])
+@pytest.mark.parametrize("copier", ["first", pytest.param("last", marks=pytest.mark.nightly)])
 def test_who_commits_the_digest_of_another_silences_and_stops_nobody(
     tmp_path: Path, copier: str, before: int
 ) -> None:
