@@ -123,6 +123,9 @@ def test_a_proposal_gets_markdown_with_the_records() -> None:
 def test_without_the_solver_the_extra_is_named_and_other_commands_work() -> None:
     with without("z3", "tallystick_governance", "tallystick.formula.smt"):
         done = run("rules", "prove", "workflow@1.1.0")
-        assert run("rules", "digest", "workflow@1.1.0").status == 0
+        others = [run(*words) for words in (("plugins", "list"), ("rules", "lint", "king@1.0.0"))]
+        gate = run("rules", "gate", "default", "king@1.0.0", "king@1.0.0")
     assert done.status == 2
     assert "pip install 'tallystick[prove]'" in done.err
+    assert [other.status for other in (*others, gate)] == [0, 0, 0]
+    assert gate.out.count("not asked: found no z3") == 2

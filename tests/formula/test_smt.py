@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import random
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
@@ -14,7 +12,6 @@ import z3
 from examples import fast_rows
 from formula.random_trees import Case, guarded_case, many, product_case, signed_case, tight_case
 
-from tallystick.errors import TallystickError
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import integer, number, scale_of
@@ -137,13 +134,6 @@ def test_what_is_told_of_rounding_holds_of_publishing_and_of_no_other_nano() -> 
         assert holds(same_order((term(x), term(n)), (term(y), term(m))))
         wrong = term(m + (1 if y <= x else -1) * abs(n - m) * 2 + (1 if y <= x else -1))
         assert not holds(same_order((term(x), term(n)), (term(y), wrong)))
-
-
-def test_without_the_solver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "z3", None)
-    monkeypatch.delitem(sys.modules, Encoder.__module__)
-    with pytest.raises(TallystickError, match=r"found no z3, .*tallystick\[prove\]"):
-        importlib.import_module(Encoder.__module__)
 
 
 OF_ONE: dict[str, Callable[[Node], Node]] = {

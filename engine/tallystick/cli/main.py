@@ -30,6 +30,7 @@ from tallystick.errors import (
     TallystickError,
     TrustError,
 )
+from tallystick.extras import EXTRAS, missing
 from tallystick.plugins.entries import own_packages
 
 if TYPE_CHECKING:
@@ -103,9 +104,13 @@ def _run() -> None:
         )
         sys.exit(2)
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in own_packages():
+        package = (error.name or "").partition(".")[0]
+        if package in EXTRAS:
+            message = missing(package)
+        elif package in own_packages():
+            message = f"{error.name} cannot be imported ({error}): install tallystick again"
+        else:
             raise
-        message = f"{error.name} cannot be imported ({error}): install tallystick again"
         _complain(PluginError(message))
         sys.exit(2)
 

@@ -20,18 +20,13 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import attrs
+import z3
 
-from tallystick.errors import FormulaError, TallystickError
-from tallystick.extras import missing
+from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
 from tallystick.formula.tree import OPERATORS, Kind, Node, arms_of, factors_of, value_of
 from tallystick.numbers.nano import NANO
-
-try:
-    import z3
-except ModuleNotFoundError as error:
-    raise TallystickError(missing("z3")) from error
 
 Term: TypeAlias = z3.ArithRef
 """A real term."""
