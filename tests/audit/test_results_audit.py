@@ -1,12 +1,14 @@
 """An audit finds what was planted in published results, and nothing else."""
 
 import json
+import os
 import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from threading import Thread
 from typing import Any
 
 import attrs
@@ -187,6 +189,26 @@ def test_other_spellings_of_a_number_are_the_number(audit: Audit, rows: list[Jso
     )
     assert path.read_text() != "".join(json.dumps(each) + "\n" for each in rows)
     assert audit.of(path)[0].verdict == "equal"
+
+
+@pytest.mark.parametrize("place", [0, 7])
+def test_a_value_that_one_line_leaves_out_is_compared_in_all(
+    audit: Audit, rows: list[Json], place: int
+) -> None:
+    row = scored(rows, place)
+    left = [{k: v for k, v in each.items() if k != "emission"} for each in rows[: rows.index(row)]]
+    found, _ = audit.rows([*left, row | {"emission": plus(row["emission"])}])
+    assert (found.verdict, "emission" in found.fields) == ("differs", True)
+
+
+def test_a_pipe_is_no_results_without_a_mapping(audit: Audit, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=(b'{"record": 1, "quality": "1"}\n',))
+    writer.start()
+    with pytest.raises(InputError, match="found a pipe, expected a file"):
+        audit.of(pipe)
+    writer.join()
 
 
 @pytest.mark.parametrize(

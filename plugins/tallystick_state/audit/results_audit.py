@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -281,9 +281,17 @@ class _Audit:
             yield line, row
 
     def _fields_of(self, row: Row) -> tuple[str, ...]:
-        """Return the fields to compare: those of the mapping, or else of the first row."""
+        """Return the fields to compare: those of the mapping, or else of any row."""
         columns, by = self.mapping.columns, self.mapping.by
-        named = row if columns is None else columns
+        named: Iterable[str] = row if columns is None else columns
+        if columns is None and not has_columns(self.results):
+            if not self.results.is_file():
+                raise InputError(
+                    f"{self.results}: found a pipe, expected a file, as its lines are read twice: "
+                    "write one, or name the columns by a mapping"
+                )
+            # what the first line leaves out, others may state
+            named = dict.fromkeys(name for _, each in rows_of(self.results) for name in each)
         candidates = (name for name in named if self._is_decimal(name) or name in (*TEXTS, *WHOLE))
         fields = [name for name in candidates if name not in by]
         if not any(map(self._is_decimal, fields)):
@@ -332,11 +340,7 @@ class _Audit:
 
     def _unlike(self, each: _Derived, line: int, row: Row) -> Iterator[Finding]:
         """Yield the fields of a row that are others than the derived ones."""
-        fields = self.answer.fields
-        if self.mapping.columns is None:
-            own = (name for name in row if name.startswith((AXES, MEASURES)))
-            fields += tuple(name for name in own if name not in fields)
-        for field in fields:
+        for field in self.answer.fields:
             derived, theirs = each.row.get(field), self.mapping.value(field, row)
             distance = self._distance(field, derived, theirs)
             if distance != 0:
