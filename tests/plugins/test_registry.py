@@ -266,6 +266,12 @@ def _leaves() -> object:
         ("text", "found 't' in a hook's answer, expected"),
         ([None], "found None in a hook's answer, expected"),
         ([formula], "in a hook's answer, expected"),
+        (
+            lambda: [SkillType(5, Path())],
+            "found 5 in name of a skill type, expected str",
+        ),
+        (lambda: [SkillType("a", None)], "found None in schema of a skill type, expected Path"),
+        (lambda: [SkillType("a", Path(), "", (3,))], "found 3 in requirements of a skill type"),
     ],
 )
 @pytest.mark.parametrize("hook", ["formulas", "skill_types", "requirements", "rule_sets"])

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import UnionType
 
 import attrs
 
 from tallystick.formula.formula import Requirement
 from tallystick.plugins.generator import Generator
 from tallystick.plugins.property import Direction, Property
+
+_TYPES: Mapping[str, type | UnionType] = {
+    "name": str,
+    "schema": Path,
+    "summary": str,
+    "examples": Path | None,
+    "generator": Generator | None,
+}
+_ITEMS: Mapping[str, type] = {
+    "requirements": Requirement,
+    "directions": Direction,
+    "properties": Property,
+}
 
 
 @attrs.frozen(eq=False)
@@ -38,3 +53,16 @@ class SkillType:
     directions: tuple[Direction, ...] = ()
     properties: tuple[Property, ...] = ()
     factors: tuple[str, ...] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse values of other types, which a plugin may give.
+
+        Raises:
+            TypeError: one has another type.
+        """
+        values = [(name, getattr(self, name), kind) for name, kind in _TYPES.items()]
+        values += [(n, item, kind) for n, kind in _ITEMS.items() for item in getattr(self, n)]
+        for name, value, kind in values:
+            if not isinstance(value, kind):
+                expected = getattr(kind, "__name__", str(kind))
+                raise TypeError(f"found {value!r} in {name} of a skill type, expected {expected}")
