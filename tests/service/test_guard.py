@@ -100,32 +100,32 @@ HEADERS = [
     *("X-A: b\nSet-Cookie: c", "X-A : b", " X-A: b", "X-A", "X\x00: b", "If-None-Match: \x00"),
 ]
 REFUSED = [
-    *((get(STATE, host), {400, 421}) for host in HOSTS),
-    *((get(STATE, LOCAL, f"Host: {host}"), {400, 421}) for host in ("evil.example", LOCAL)),
-    (get(STATE, "evil.example", f"X-Forwarded-Host: {LOCAL}", f"Forwarded: host={LOCAL}"), {421}),
-    *((get(path), {400, 404}) for path in PATHS),
-    (get("http://evil.example/api/v1/state"), {400, 404}),
-    (get("evil.example:80").replace(b"GET", b"CONNECT"), {400, 404, 405}),
-    *((get(STATE, LOCAL, line), {200, 400, 421}) for line in HEADERS),
+    *((get(STATE, host), (400, 421)) for host in HOSTS),
+    *((get(STATE, LOCAL, f"Host: {host}"), (400, 421)) for host in ("evil.example", LOCAL)),
+    (get(STATE, "evil.example", f"X-Forwarded-Host: {LOCAL}", f"Forwarded: host={LOCAL}"), (421,)),
+    *((get(path), (400, 404)) for path in PATHS),
+    (get("http://evil.example/api/v1/state"), (400, 404)),
+    (get("evil.example:80").replace(b"GET", b"CONNECT"), (400, 404, 405)),
+    *((get(STATE, LOCAL, line), (200, 400, 421)) for line in HEADERS),
     (
         post(
             "Content-Length: 5\r\nTransfer-Encoding: chunked",
             "0\r\n\r\nGET /x HTTP/1.1\r\n\r\n",
         ),
-        {400, 422},
+        (400, 422),
     ),
-    (post("Content-Length: 5\r\nContent-Length: 6", "123456"), {400, 422}),
-    (post("Content-Length: -1"), {400, 422}),
-    (post("Content-Length: 99999999999999999999999"), {400, 413}),
-    (post("Transfer-Encoding: chunked", "zz\r\n"), {400, 422}),
+    (post("Content-Length: 5\r\nContent-Length: 6", "123456"), (400, 422)),
+    (post("Content-Length: -1"), (400, 422)),
+    (post("Content-Length: 99999999999999999999999"), (400, 413)),
+    (post("Transfer-Encoding: chunked", "zz\r\n"), (400, 422)),
     # refused unread
-    (post(f"Content-Length: {1 << 40}"), {413}),
+    (post(f"Content-Length: {1 << 40}"), (413,)),
 ]
 
 
 @pytest.mark.parametrize(("data", "statuses"), REFUSED, ids=lambda value: str(value)[:50])
 def test_a_request_that_is_not_ours_or_has_two_readings_is_refused(
-    service: Live, data: bytes, statuses: set[int]
+    service: Live, data: bytes, statuses: tuple[int, ...]
 ) -> None:
     answer = service.raw(data)
     assert status_of(answer) in statuses
