@@ -1,4 +1,4 @@
-"""What holds of every population: no order of rows, and shares that no scale changes.
+"""Laws of every population: no order of rows matters, and no scale changes shares.
 
 That weights are one whole and none is below 0 is proved, in tests/governance/prove.
 """

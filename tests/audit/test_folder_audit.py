@@ -16,7 +16,7 @@ import tallystick
 RULES = "reward@1.0.0"
 UIDS = {"5A": 0, "5B": 1, "5C": 2}
 REWARDS = (("5A", 0.9), ("5A", 0.7), ("5B", 0.5), ("5C", 0.25), ("5C", 2), ("5Gone", 1))
-"""Of these the rules refuse a reward above 1, and the format one of a hotkey without a uid."""
+"""Rewards by hotkey: one above 1, which the rules refuse, and one of a hotkey without a uid."""
 
 
 @pytest.fixture

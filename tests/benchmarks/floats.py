@@ -48,7 +48,7 @@ REFERENCES = {
 }
 
 Column = Any
-"""Of NumPy."""
+"""A column of NumPy floats."""
 Fact = Callable[[str], Column]
 """The column of a fact by its text."""
 

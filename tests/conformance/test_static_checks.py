@@ -50,7 +50,7 @@ def found_in(folder: Path) -> list[Diagnostic]:
 
 
 def told(found: Diagnostic) -> str:
-    """What a finding says, with the line of the file that it names, if it names one."""
+    """The text of a finding, with the line of the file that it names, if it names one."""
     file, _, number = found.where.rpartition(":")
     is_of_file = Path(file).is_file()
     line = Path(file).read_text().splitlines()[int(number) - 1] if is_of_file else ""

@@ -129,7 +129,7 @@ LIES: list[tuple[str, Change]] = [
     ("row", _other_root),
     ("", lambda value: [value]),
 ]
-"""What a service may change, by a part of the address of the answer."""
+"""Changes of answers that a service could make, by a part of the address."""
 
 
 @pytest.mark.parametrize(("at", "change"), LIES)

@@ -1,4 +1,4 @@
-"""What an adoption makes of a state: each step by hand."""
+"""Adoptions make another state of a state: each step by hand."""
 
 from decimal import Decimal
 from functools import cache

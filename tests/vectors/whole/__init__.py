@@ -1,1 +1,1 @@
-"""What answers the vectors of something whole."""
+"""Answers to the vectors of something whole, such as a record or a state."""

@@ -111,7 +111,7 @@ def thresholds(rule_set: str, baseline: str) -> Json:
 
 
 def close_epoch(rule_set: str, given: Json) -> Json:
-    """What a state has after its epoch."""
+    """The values of a state after its epoch."""
     state, rules = given["state"], RULES[rule_set]
     reports = [_report(each) for each in given["events"]]
     pinned = {int(epoch): _known(each) for epoch, each in given["pinned"].items()}
@@ -207,7 +207,7 @@ def uint16(_: str, pairs: Json) -> Json:
 
 
 def record_digest(_: str, line: str) -> str:
-    """Of the record without what is null, and without lists and maps that are empty."""
+    """The digest of a record without what is null, and without empty lists and maps."""
     record = _without_nulls(json.loads(line))
     for path in _EMPTY:
         *way, name = path.split(".")
@@ -245,19 +245,19 @@ def state_event(rule_set: str, line: str) -> Json:
 
 
 def events_digest(_: str, lines: Sequence[str]) -> str:
-    """Of the lines, sorted by code points, each with a line end."""
+    """The digest of lines, sorted by code points, each with a line end."""
     joined = "".join(f"{line}\n" for line in sorted(lines))
     return f"sha256:{hashlib.sha256(joined.encode()).hexdigest()}"
 
 
 def snapshot_digest(_: str, given: Json) -> str:
-    """Of the state that an epoch begins with, and of what led to it."""
+    """The digest of the state that an epoch begins with, and of the path to it."""
     found = {"format": 1, "rule_set": given["rules"], "state": given["state"]}
     return digest(found | {"previous": given["previous"], "evidence": given["events_digest"]})
 
 
 def state_digest(_: str, given: Json) -> str:
-    """Of a state and of the events since its snapshot."""
+    """The digest of a state and of the events since its snapshot."""
     covered = {"snapshot": given["snapshot"], "state": given["state"]}
     return digest(covered | {"evidence": given["events_digest"]})
 
