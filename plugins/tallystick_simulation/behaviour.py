@@ -281,8 +281,8 @@ def _of_task(changed: RecordObject, record: RecordObject) -> RecordObject:
     Items that two lists share are written anew in both; here they get back the names that the task
     has for them.
     """
-    asked = {name: record[name] for name in ("task",) if name in record}
-    names = dict(_pairs({name: changed[name] for name in asked}, asked))
+    asked = {"task": record["task"]} if "task" in record else {}
+    names = dict(_pairs(changed.get("task"), asked.get("task")))
     answers = {name: _renamed(changed[name], names) for name in ANSWER if name in changed}
     return {**changed, **answers, **asked}
 

@@ -18,6 +18,7 @@ from tallystick.formula.columns import Column
 from tallystick.formula.facts import path_of
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
+from tallystick.plugins.registry import Registry
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import ScoreColumns, score_columns
@@ -226,38 +227,41 @@ def types_of(rules: BoundRules, pool: Pool) -> Mapping[str, TypeRun]:
     """
     consensus, groups = bound_consensus(rules), rules.rule_set.section(GROUPS)
     least = 0 if groups is None else groups.consensus.minimum_submissions
+    section = "" if consensus is None else repr(consensus.rules)
     return {
         name: TypeRun(
             bound,
             pool.of(name),
             RoundFacts.of(bound, pool.of(name)),
-            _consensuses_of(pool.of(name), consensus, least),
+            _consensuses_of(_Consensus(pool.of(name), rules.registry, section, least, consensus)),
         )
         for name, bound in sorted(rules.types.items())
     }
 
 
+@attrs.frozen
+class _Consensus:
+    """The consensus of the groups of a pool; equal ones come to the same.
+
+    Attributes:
+        pool: of the answers.
+        registry: the plugins of the rules.
+        section: what the rules say of it, as text.
+        least: as of `GroupConsensuses`.
+        rules: likewise.
+    """
+
+    pool: TypePool
+    registry: Registry
+    section: str
+    least: int
+    rules: BoundConsensus | None = attrs.field(eq=False)
+
+
 @lru_cache(maxsize=16)
-def _known_consensuses(pool: TypePool) -> list[GroupConsensuses]:
-    """Return the list that takes the consensuses of the groups of a pool under all rules."""
-    del pool
-    return []
-
-
-def _consensuses_of(pool: TypePool, rules: BoundConsensus | None, least: int) -> GroupConsensuses:
-    """Return the consensuses of groups; rule sets that compute them alike share them."""
-    known = _known_consensuses(pool)
-    for consensuses in known:
-        if consensuses.least == least and _are_alike(consensuses.rules, rules):
-            return consensuses
-    known.append(GroupConsensuses(pool, rules, least))
-    return known[-1]
-
-
-def _are_alike(one: BoundConsensus | None, other: BoundConsensus | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one.registry is other.registry and one.rules == other.rules
+def _consensuses_of(consensus: _Consensus) -> GroupConsensuses:
+    """Return the consensuses of groups, which rule sets with one consensus share."""
+    return GroupConsensuses(consensus.pool, consensus.rules, consensus.least)
 
 
 def _alignment(primaries: Fraction | None, auditors: Fraction | None) -> Alignment:

@@ -106,12 +106,12 @@ def _run() -> None:
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
         if package in EXTRAS:
-            message = missing(package)
+            _complain(TallystickError(missing(package)))
         elif package in own_packages():
             message = f"{error.name} cannot be imported ({error}): install tallystick again"
+            _complain(PluginError(message))
         else:
             raise
-        _complain(PluginError(message))
         sys.exit(2)
 
 

@@ -141,7 +141,7 @@ class Equal(StepOfColumn):
 
     @property
     def sentence(self) -> str:
-        """Who gets an equal part."""
+        """The meaning of its values, for people."""
         flag = "" if self.where is None else f" that is {self.where}"
         return f"an equal part for each miner of {self.of}{flag}"
 

@@ -41,7 +41,7 @@ class ChangedAnswer:
     Attributes:
         answer: under the new rules.
         before: the status under the old rules; None where the question is new, or was late.
-        is_late: whether there was no answer in time under either rule set.
+        is_late: whether one of the rule sets had no answer in time.
     """
 
     answer: Answer
@@ -102,12 +102,13 @@ class Evidence:
                 continue
             status = before.get(_key(answer), answer.status)
             before[_key(answer)] = min(status, answer.status, key=_BEST_FIRST.index)
-        changed = (
-            ChangedAnswer(answer, before.get(key), is_late(answer) or key in late)
-            for answer in left
-            for key in (_key(answer),)
-        )
-        return tuple(worse for worse in changed if worse.answer.status != worse.before)
+        changed = list[ChangedAnswer]()
+        for answer in left:
+            key = _key(answer)
+            was = before.get(key)
+            if answer.status != was:
+                changed.append(ChangedAnswer(answer, was, is_late(answer) or key in late))
+        return tuple(changed)
 
     def _answers(self, rules: Scorer, end: float, left_out: Unchanged) -> tuple[Answer, ...]:
         try:
