@@ -29,15 +29,16 @@ def subnet(
     return chain
 
 
-def submit(
+def submit(  # noqa: PLR0913  # of the chain
     chain: SimulatedChain,
     pairs: Pairs = ROW,
     *,
     hotkey: str = VALIDATOR,
+    netuid: int = NETUID,
     mechanism: int = 0,
     key: int = 0,
 ) -> Receipt:
-    return chain.as_hotkey(hotkey).submit_row(NETUID, mechanism, pairs, key, 1.0)
+    return chain.as_hotkey(hotkey).submit_row(netuid, mechanism, pairs, key, 1.0)
 
 
 def stored(chain: SimulatedChain, mechanism: int = 0) -> Pairs:

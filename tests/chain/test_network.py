@@ -73,22 +73,14 @@ def test_a_block_is_of_the_epoch_between_whose_ends_it_is(
     assert end == network.first_block(epoch + 1) == first + network.epoch_blocks
     block = data.draw(st.integers(first, end - 1))
     assert network.epoch_at(block) == epoch
-    number = network.round_at(block)
+    number, rounds = network.round_at(block), network.rounds_of(epoch)
     assert number is not None
-    assert number in network.rounds_of(epoch)
-    assert network.epoch_of_round(number) == epoch
+    assert number in rounds
+    assert {network.epoch_of_round(number) for number in rounds} == {epoch}
+    assert len(rounds) == network.epoch_rounds
     begins = network.first_block_of_round(number)
     assert begins <= block < network.first_block_of_round(number + 1)
     assert network.seed_block(number) == begins - network.seed_delay
-
-
-@given(networks(), st.integers(0, 2**40))
-def test_no_round_is_of_two_epochs_and_none_is_left_out(network: Network, epoch: int) -> None:
-    rounds, following = network.rounds_of(epoch), network.rounds_of(epoch + 1)
-    assert rounds.stop == following.start
-    assert len(rounds) == network.epoch_rounds
-    assert network.first_block_of_round(rounds.start) == network.first_block(epoch)
-    assert network.first_block_of_round(rounds.stop) == network.end_block(epoch)
 
 
 @given(networks(), st.integers(0, 2**40))
@@ -96,9 +88,8 @@ def test_what_is_due_for_an_epoch_comes_in_order_before_the_next_one_ends(
     network: Network, epoch: int
 ) -> None:
     end, commit = network.end_block(epoch), network.commit_block(epoch)
-    vote, closing = network.vote_block(epoch), network.vote_block(epoch)
-    assert end <= commit <= vote == closing <= network.weights_block(epoch)
-    assert network.weights_block(epoch) <= network.end_block(epoch + 1)
+    vote, weights = network.vote_block(epoch), network.weights_block(epoch)
+    assert end <= commit <= vote <= weights <= network.end_block(epoch + 1)
     assert (network.exchange is None) == (end == commit)
 
 
@@ -124,10 +115,6 @@ def test_the_next_blocks_are_the_first_behind_a_block(network: Network, after: i
 def test_before_the_anchor_there_is_no_epoch(network: Network) -> None:
     assert network.epoch_at(network.anchor_block - 1) is None
     assert network.round_at(network.anchor_block - 1) is None
-    assert (network.epoch_at(network.anchor_block), network.round_at(network.anchor_block)) == (
-        0,
-        0,
-    )
     for of in (network.first_block, network.first_block_of_round, network.rounds_of):
         with pytest.raises(ValueError, match="expected at least 0"):
             of(-1)
@@ -192,67 +179,25 @@ def test_each_value_is_in_the_digest(old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("format = 1", "format = 2", "network.toml:1: format: found 2, expected the version"),
-        (
-            "netuid = 7",
-            "netuid = 0",
-            "network.toml:4: network.netuid: found 0, expected the number",
-        ),
-        ("netuid = 7", "netuid = true", "network.toml:4: network.netuid: found true"),
-        ("netuid = 7", "netuid = 7.5", "network.toml:4: network.netuid: found 7.5"),
-        (
-            "netuid = 7",
-            "netuid = 7.0",
-            "network.toml:4: network.netuid: found 7.0, expected the number of the subnet",
-        ),
-        (
-            "format = 1",
-            "format = 1.0",
-            "network.toml:1: format: found 1.0, expected the version of this format: 1: write 1",
-        ),
+        ("format = 1", "format = 1.0", "1: format: found 1.0, expected the version of this"),
+        ("netuid = 7", "netuid = 0", "network.toml:4: network.netuid: found 0, expected the"),
         ("anchor_block = 1000", "anchor_block = 1e3", "found 1E+3, expected a block"),
         ("uids = [4, 3]", "uids = [4, 3.0]", "miners.rule[1].uids[1]: found 3.0, expected a uid"),
-        (
-            "commit_by = 20",
-            "comit_by = 20",
-            "network.toml:11: exchange.comit_by: found 20, expected a key of the format; did you",
-        ),
+        ("commit_by", "comit_by", "11: exchange.comit_by: found 20, expected a key of the format"),
         ("vote_by = 40", "vote_by = 40\nquorum = 0", "network.toml:13: exchange.quorum: found 0"),
-        ("vote_by = 40", "vote_by = 40\nquorum = 0.0", "network.toml:13: exchange.quorum: found 0"),
-        ("netuid = 7\n", "", "network.toml:2: network.netuid: expected"),
-        ("netuid = 7", "netuid = 7\nnetwork = 7", "network.toml:5: network.network: found 7"),
-        ("netuid = 7", "netuid = 7\nnetuid = 8", "network.toml:5: the file: expected TOML"),
         ('"demo"', '"a demo"', "network.toml:3: network.name: found"),
-        ("blocks = 60", "blocks = 2026-01-01", "network.toml:7: rounds.blocks: found 2026-01-01"),
         ("rounds = 6\n", "rounds = -6\n", "network.toml:9: epochs.rounds: found -6"),
-        (
-            "vote_by = 40",
-            "vote_by = 20",
-            "network.toml:12: exchange.vote_by: found 20, expected mo",
-        ),
+        ("vote_by = 40", "vote_by = 20", "network.toml:12: exchange.vote_by: found 20, expected"),
         ("vote_by = 40", "vote_by = 361", "network.toml:12: exchange.vote_by: found 361, expected"),
         ("vote_by = 40", "vote_by = 40\nquorum = 1.0", "network.toml:13: exchange.quorum: found 1"),
-        (
-            "vote_by = 40",
-            "vote_by = 40\nquorum = nan",
-            "network.toml:13: exchange.quorum: found nan",
-        ),
         ("vote_by = 40", "vote_by = 40\nquorum = 0.1234567891", "exchange.quorum: found 0.12345"),
         ("vote_by = 40", 'vote_by = 40\nhear = "all"', "network.toml:13: exchange.hear: found"),
         ("vote_by = 40", "vote_by = 40\nhear = []", "network.toml:13: exchange.hear: found"),
         ("at = 60", "at = 39", "network.toml:14: weights.at: found 39, expected at least vote_by"),
         ("at = 60", "at = 361", "network.toml:14: weights.at: found 361, expected at most the 360"),
-        (
-            "anchor_block = 1000",
-            "anchor_block = 1",
-            "network.toml:5: network.anchor_block: found 1",
-        ),
+        ("anchor_block = 1000", "anchor_block = 1", "network.toml:5: network.anchor_block: found"),
         ("uids = [4, 3]", "uids = [4, 4]", "network.toml:22: miners.rule[1].uids: found"),
-        (
-            "uids = [4, 3]",
-            'hotkeys = ["5F"]',
-            'network.toml:22: miners.rule[1].hotkeys[0]: found "5F',
-        ),
+        ("uids = [4, 3]", 'hotkeys = ["5F"]', "network.toml:22: miners.rule[1].hotkeys[0]: found"),
         ("uids = [4, 3]\n", "", "miners.rule[1]: found"),
     ],
 )
@@ -274,11 +219,6 @@ def test_bytes_that_are_no_such_file_are_refused(tmp_path: Path, data: bytes) ->
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"network\.toml"):
         Network.load(path)
-
-
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        Network.load(tmp_path / "none.toml")
 
 
 def test_types_are_of_the_hotkey_then_of_the_uid_then_of_all() -> None:

@@ -1,8 +1,5 @@
 """A simulated chain in a file: who shares it, and what a kill, a clock or a damage does to it."""
 
-import multiprocessing
-import os
-import signal
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -141,37 +138,6 @@ def test_blocks_follow_the_clock_while_somebody_looks(path: Path, seconds: Simpl
 
 
 # kills and damage
-
-
-def _killed(path: Path, place: str, is_done: bool) -> None:
-    """Make a call, and be killed before or behind a statement of its transaction."""
-
-    class Killed(sqlite3.Connection):
-        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:  # type: ignore[override]
-            if statement.startswith(place) and not is_done:
-                os.kill(os.getpid(), signal.SIGKILL)
-            done = super().execute(statement, *values)
-            if statement.startswith(place):
-                os.kill(os.getpid(), signal.SIGKILL)
-            return done
-
-    chain, made = SharedChain(path), sqlite3.connect
-    shared_chain.sqlite3.connect = lambda *a, **b: made(*a, factory=Killed, **b)  # type: ignore[assignment]
-    submit(chain)
-
-
-@pytest.mark.process
-def test_a_kill_in_a_call_leaves_nothing_or_all_of_it(path: Path) -> None:
-    chain = SharedChain(path)
-    for place, is_done, rows in (("INSERT", True, 0), ("COMMIT", False, 0), ("COMMIT", True, 1)):
-        killed = path, place, is_done
-        process = multiprocessing.get_context("fork").Process(target=_killed, args=killed)
-        process.start()
-        process.join()
-        assert process.exitcode == -signal.SIGKILL
-        assert len(chain.now().log) == rows
-    assert submit(chain).kind == "included"
-    assert len(SharedChain(path).now().log) == 2
 
 
 def _overwritten(file: Path) -> None:

@@ -15,7 +15,6 @@ from chain.simulated_subnet import (
     OWNER,
     VALIDATOR,
     everything,
-    stored,
     submit,
     subnet,
 )
@@ -246,20 +245,6 @@ def test_a_short_commitment_uses_the_least_space_and_an_epoch_gives_it_back() ->
 
 
 # forks
-
-
-def test_a_fork_takes_back_what_is_not_final_and_other_blocks_follow() -> None:
-    chain = subnet(finality_lag=3)
-    submit(chain)
-    block = chain.advance()
-    before = chain.block(block).digest
-    lost = chain.fork(1)
-    assert code_of(chain.as_hotkey(VALIDATOR), "block_hash", block) is Refusal.NO_BLOCK
-    assert (chain.log, [entry.block for entry in lost]) == ((), [block])
-    assert stored(chain) == ()
-    assert chain.block(block).digest != before
-    chain.advance()
-    assert submit(chain).kind == "included"
 
 
 def test_a_final_block_is_never_taken_back() -> None:

@@ -1,5 +1,7 @@
 """Committed rows: what is asked at the commit, what at the reveal, and what vanishes."""
 
+from typing import Any
+
 import attrs
 import pytest
 from chain.simulated_subnet import (
@@ -67,8 +69,8 @@ def test_a_commit_in_a_block_of_an_epoch_belongs_to_that_epoch() -> None:
 
 
 def test_a_commit_asks_for_no_permit_stake_or_key_and_its_row_vanishes_silently() -> None:
-    rules = attrs.evolve(COMMITTED, version_key=5, stake_threshold_rao=10**6)
-    chain = subnet(rules)
+    chain = subnet(attrs.evolve(COMMITTED, version_key=5, stake_threshold_rao=10**6))
+    assert submit(chain, hotkey=hotkey_of("stranger")).code is Refusal.NOT_REGISTERED
     assert submit(chain, ((99, 1), (99, 1)), hotkey=OTHER, key=0).kind == "committed"
     chain.advance(40)
     assert kinds(chain)[-1] == ("vanished", 1020, "NotEnoughStakeToSetWeights")
@@ -77,46 +79,24 @@ def test_a_commit_asks_for_no_permit_stake_or_key_and_its_row_vanishes_silently(
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("call", "changes", "reason"),
     [
-        ({"version_key": 1}, "IncorrectWeightVersionKey"),
-        ({"min_allowed": 3}, "WeightVecLengthIsLow"),
-        ({"max_weight_u16": 9}, "MaxWeightExceeded"),
-        ({"stake_threshold_rao": 51}, "NotEnoughStakeToSetWeights"),
+        ("set_hyperparameters", {"version_key": 1}, "IncorrectWeightVersionKey"),
+        ("set_hyperparameters", {"min_allowed": 3}, "WeightVecLengthIsLow"),
+        ("set_hyperparameters", {"max_weight_u16": 9}, "MaxWeightExceeded"),
+        ("set_hyperparameters", {"stake_threshold_rao": 51}, "NotEnoughStakeToSetWeights"),
+        ("register", {"hotkey": "5Sniper", "uid": 0}, "HotKeyNotRegisteredInSubNet"),
     ],
 )
 def test_what_changes_between_commit_and_reveal_counts(
-    changes: dict[str, int], reason: str
+    call: str, changes: dict[str, Any], reason: str
 ) -> None:
     chain = subnet(COMMITTED)
     submit(chain)
-    chain.do("set_hyperparameters", NETUID, **changes)
+    chain.do(call, NETUID, **changes)
     chain.advance(40)
-    assert kinds(chain)[-1][2] == reason
-
-
-def test_a_row_vanishes_whose_validator_lost_its_uid() -> None:
-    chain = subnet(COMMITTED)
-    submit(chain)
-    chain.register(NETUID, hotkey_of("sniper"), uid=0, permit=True)
-    chain.advance(40)
-    assert kinds(chain)[-1][::2] == ("vanished", "HotKeyNotRegisteredInSubNet")
+    assert kinds(chain)[-1][::2] == ("vanished", reason)
     assert stored(chain) == ()
-
-
-def test_a_commit_is_accepted_exactly_as_many_blocks_later_as_the_limit() -> None:
-    chain = subnet(COMMITTED)
-    submit(chain)
-    chain.advance(9)
-    assert submit(chain).code is Refusal.TOO_SOON
-    assert submit(chain).chain_error == "CommittingWeightsTooFast"
-    chain.advance()
-    assert submit(chain).kind == "committed"
-
-
-def test_who_is_not_registered_cannot_commit() -> None:
-    receipt = submit(subnet(COMMITTED), hotkey=hotkey_of("stranger"))
-    assert receipt.code is Refusal.NOT_REGISTERED
 
 
 def test_ten_rows_may_wait_in_an_epoch_and_not_one_more() -> None:

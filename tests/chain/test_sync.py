@@ -205,18 +205,6 @@ def test_a_source_of_miners_is_one_and_whole(
     assert message in done.err
 
 
-def test_a_chain_that_does_not_answer_is_told(tmp_path: Path, network_file: Path) -> None:
-    state = ("--state", tmp_path / "subnet.db")
-    assert run("state", "init", "--rules", "skills@1.0.0", *state).status == 0
-    for chain, message in (
-        ("simulate:none.toml", "the file of a simulated chain cannot be read"),
-        ("simulate://127.0.0.1:9944", "expected simulate:FILE"),
-        ("other:finney", "look at the endpoint"),
-    ):
-        done = run("miner", "sync", "--chain", chain, "--network", network_file, *state)
-        assert message in message_of(done)
-
-
 def test_the_seed_of_a_group_is_the_hash_of_a_finalized_block(
     tmp_path: Path, network_file: Path, url: str, control: SharedChain
 ) -> None:

@@ -62,16 +62,6 @@ def test_a_row_is_the_rounding_of_the_state_whoever_is_left(
     assert paid.isdisjoint(row.dropped)
 
 
-@given(amounts, st.randoms())
-def test_a_row_depends_on_no_order(weights: dict[str, int], random) -> None:  # noqa: ANN001  # of hypothesis
-    if not any(weights.values()):
-        return
-    items = [*weights.items()]
-    random.shuffle(items)
-    neurons = neurons_of(*HOTKEYS)
-    assert _weights(dict(items)).row(neurons) == _weights(weights).row(neurons)
-
-
 def test_a_uid_that_is_taken_over_is_not_paid_and_others_keep_their_proportions() -> None:
     weights = {"5a": 900, "5b": 100, "5c": 50}
     known = {"5a": 7, "5b": 7, "5c": 7}
