@@ -9,7 +9,6 @@ from formula.agreement import lowered, way_of
 from formula.constructed import LIMITS, SIZES, TIES, Sample, share, small_ratios
 
 from tallystick.formula.columns import CHUNK, ColumnProgram
-from tallystick.formula.generated import compile_integers
 from tallystick.numbers.nano import NANO
 
 Ratios = list[tuple[int, int]]
@@ -38,17 +37,6 @@ def test_every_small_ratio_is_rounded_half_even_in_every_way(
     found = columns([np.array(column, np.int64) for column in zip(*small, strict=True)], len(small))
     assert len(small) > CHUNK
     assert found.tolist() == wanted
-
-
-@pytest.mark.nightly
-def test_every_ratio_up_to_2000_is_rounded_half_even() -> None:
-    program = lowered(share(2000))
-    columns, function = ColumnProgram(program), compile_integers(program)
-    for b in range(1, 2001):
-        above = np.arange(b + 1)
-        wanted = [round(Fraction(a, b) * NANO) for a in range(b + 1)]
-        assert columns([above, np.full(b + 1, b)], b + 1).tolist() == wanted
-        assert [function(a, b) for a in range(b + 1)] == wanted
 
 
 @pytest.mark.parametrize("sample", [*SIZES, *LIMITS, *TIES], ids=lambda sample: sample.name)

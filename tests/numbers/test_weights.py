@@ -34,30 +34,17 @@ def test_weights_are_in_lowest_terms(values: list[Fraction]) -> None:
         assert any(n % prime for n in (*weights.numerators, weights.denominator))
 
 
-def test_every_exact_spelling_gives_equal_weights() -> None:
-    decimals = Weights.of([Decimal("0.350"), Decimal("0.3"), Decimal("0.20"), Decimal("0.15")])
-    fractions = Weights.of([Fraction(7, 20), Fraction(3, 10), Fraction(1, 5), Fraction(3, 20)])
-    assert decimals == fractions
-    assert hash(decimals) == hash(fractions)
-    assert decimals == Weights((7, 6, 4, 3), 20)
-    assert Weights.of([0, 1]) == Weights((0, 1), 1)
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ([0.5, 0.5], r"weight 0: found 0\.5, expected an integer or a decimal"),
         ([Decimal("0.5"), 0.5], r"weight 1: found 0\.5, expected an integer or a decimal"),
-        ([True], "weight 0: found True, expected an integer or a decimal"),
-        ([Decimal("NaN")], "weight 0: found NaN, expected a finite number"),
         ([Decimal("1.5"), Decimal("-0.5")], r"weight 1: found -0\.5, expected at least 0"),
         (
             [Decimal("0.9995"), Decimal("0.0005")],
             r"weight 0: found 0\.9995, expected at most three",
         ),
-        ([Fraction(1, 3)] * 3, "weight 0: found 1/3, expected at most three decimals"),
         ([Decimal("0.3")] * 3, r"sum to 0\.9, expected exactly 1"),
-        ([Decimal("1.001")], r"sum to 1\.001, expected exactly 1"),
         ([], "sum to 0, expected exactly 1"),
     ],
 )

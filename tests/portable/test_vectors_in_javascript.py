@@ -43,3 +43,16 @@ def test_every_vector_has_its_answer() -> None:
     assert found["differences"] == []
     assert {case["op"] for case in every} <= set(found["operations"])
     assert sum(len(case["inputs"]) for case in every) > 1000
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", ["canonical", "formulas", "requirements"])
+def test_it_refuses_trees_that_the_digest_does_not_cover(part: str) -> None:
+    spoiled = json.loads(json.dumps(shown("workflow@1.0.0")))
+    if part == "canonical":
+        spoiled["canonical"]["document"]["axes"]["cost"]["gate"] = "0.6"
+    else:
+        some = next(iter(spoiled[part].values()))
+        some["tree"] = ["not", [], [some["tree"]]]
+    with pytest.raises(AssertionError, match=r"found .*, expected sha256:"):
+        node("run.js", {"shown": {"workflow@1.0.0": spoiled}, "cases": []})

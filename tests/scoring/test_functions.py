@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +13,7 @@ from typing import Any
 import pytest
 from governance.prove.sample import MEAN, essay, sample, style, words
 
-from tallystick.errors import FormulaError, RecordError, RuleSetError, UndecidedError
-from tallystick.formula import evaluate
-from tallystick.numbers.real import Exact
+from tallystick.errors import FormulaError, RecordError, RuleSetError
 from tallystick.plugins.author import (
     UNIT,
     Formula,
@@ -127,28 +124,6 @@ def test_what_is_outside_a_domain_is_refused_when_the_rule_set_is_loaded(
     assert "axes.style" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "tree",
-    [
-        cases((style <= 0, 0), otherwise=clip(1 + log(style))),
-        cases((words <= 0, 0), otherwise=power(words, Fraction(-1, 2))),
-        cases((root(words, 2) <= 3, 0), otherwise=clip(1 / (root(words, 2) - 3))),
-        cases((root(style, 3) * 2 <= 1, 0), otherwise=1 / (root(style, 3) * 2)),
-        clip((words - 5) / root(1 + words, 2)),
-        1 / (1 + exp(4 - 8 * style)),
-        root(words, 2) / (1 + root(words, 2)),
-    ],
-)
-def test_what_a_case_guards_is_accepted(tmp_path: Path, tree: Node) -> None:
-    scorer = scorer_of(tmp_path, tree)
-    lines = [essay(n, words=n, style=n / 40) for n in range(20)]
-    found = [scorer.score(each).axes["style"] for each in lines]
-    assert found == [
-        r.axes["style"]
-        for r in scorer.score_lines([json.dumps(x).encode() for x in lines]).results()
-    ]
-
-
 MEASURED = f"""{MEAN.format("arithmetic")}measures = ["made"]
 
 [measures.made]
@@ -166,22 +141,6 @@ def test_where_a_measure_does_not_apply_nothing_is_undecided(tmp_path: Path) -> 
     for results in (alone, batch.results()):
         found = [None if each.measures is None else each.measures["made"] for each in results]
         assert found == [None, None, None, Decimal("0.5"), Decimal("0.5")]
-
-
-def test_a_row_that_is_undecided_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Counter[int]()
-    by_reference = evaluate.evaluate
-
-    def counted(tree: Node, facts: Mapping[str, int], published: Mapping[str, int]) -> Exact:
-        asked.update(facts.values())
-        return by_reference(tree, facts, published)
-
-    function = evaluate.compile_reference(UNDECIDED, [words])
-    monkeypatch.setattr(evaluate, "evaluate", counted)
-    for _ in range(3):
-        with pytest.raises(UndecidedError, match="8192 bits"):
-            function(2)
-    assert asked == {2: 1}
 
 
 @pytest.mark.parametrize(

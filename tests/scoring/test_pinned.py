@@ -46,12 +46,6 @@ def snapshots() -> dict[int, ThresholdSnapshot]:
     }
 
 
-def test_a_type_that_a_snapshot_leaves_out_is_scored_by_the_thresholds(scorers: Scorers) -> None:
-    scorer = scorers["skills@1.0.0"].with_thresholds({PYTHON: {"baseline": "0.9"}})
-    moved = scorer.with_snapshots({12: ThresholdSnapshot({"declarative": {"baseline": 0}}, FIRST)})
-    assert moved.score(example()).tier == "below_reference"
-
-
 def test_snapshots_stand_over_thresholds_whatever_comes_first(scorers: Scorers) -> None:
     scorer, snapshot = scorers["skills@1.0.0"], {12: pinned(baseline=720_000_000)}
     other = {PYTHON: {"baseline": "0.9"}}
@@ -61,19 +55,6 @@ def test_snapshots_stand_over_thresholds_whatever_comes_first(scorers: Scorers) 
     ):
         assert both.score(example(12)).tier == "tier_1_reference"
         assert both.score(example(13)).tier == "below_reference"
-
-
-def test_the_explanation_compares_with_the_pinned_thresholds(scorers: Scorers) -> None:
-    scorer = scorers["skills@1.0.0"].with_snapshots({12: pinned(baseline=600_000_000)})
-    explanation = scorer.explain(example())
-    assert explanation.tier is not None
-    assert explanation.tier.name == explanation.result.tier == "tier_2_optimised"
-    edges = {cliff.name: str(cliff.edge) for cliff in explanation.tier.thresholds}
-    assert edges == {
-        "baseline": "0.600000000",
-        "optimised": "0.690000000",
-        "novel": "0.900000000",
-    }
 
 
 LEVELS = st.fixed_dictionaries(
@@ -123,17 +104,6 @@ def test_a_snapshot_is_read_once_and_only_if_a_record_needs_it(scorers: Scorers)
     scorer.score_lines(data)
     scorer.score(example(3))
     assert sorted(stored.read) == [1, 3]
-
-
-def test_what_is_rejected_is_the_same_with_snapshots(scorers: Scorers) -> None:
-    late = example(1)
-    late["task"]["deadline_s"] = late["task"]["t_min_s"]
-    data = [json.dumps(r).encode() for r in (example(0), late, example(1), {"epoch": 1})]
-    plain = scorers["skills@1.0.0"].score_lines(data)
-    found = scorers["skills@1.0.0"].with_snapshots(snapshots()).score_lines(data)
-    assert found.rejects == plain.rejects
-    assert [reject.line for reject in found.rejects] == [2, 4]
-    assert found.record.tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(

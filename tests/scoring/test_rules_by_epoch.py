@@ -94,8 +94,9 @@ def test_snapshots_are_completed_by_the_rules_of_their_epochs(scorers: Scorers) 
     }
     found = changing(scorers).with_snapshots(pinned).score_lines(data)
     alone = {name: scorers[name].with_snapshots(pinned) for name, _ in SPANS}
-    expected = [each for each in span_by_span(alone, data) if isinstance(each, Result)]
-    assert list(found.results()) == expected
+    expected = span_by_span(alone, data)
+    assert list(found.results()) == [each for each in expected if isinstance(each, Result)]
+    assert list(found.rejects) == [each for each in expected if isinstance(each, Reject)]
     assert found.snapshots == {epoch for epoch in map(epoch_of, data) if epoch in pinned}
 
 

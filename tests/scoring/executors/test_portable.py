@@ -12,6 +12,7 @@ import pytest
 from examples import fast_rows
 from scoring.executors.elsewhere import Pickled
 from scoring.executors.jobs import JOBS, Inputs, files_of
+from scoring.test_pinned import Recorder, pinned
 from state.weighing import close_epoch
 
 import tallystick
@@ -25,7 +26,6 @@ from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.run import ExtractionSpec
 from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.run import PortableScoring, ScoringTask
-from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_governance.backtest.replay import Start
 from tallystick_state.model import State
 from tallystick_state.rules import state_rules_of
@@ -58,28 +58,15 @@ def test_other_thresholds_are_sent(inputs: Inputs, tmp_path: Path) -> None:
     assert there != files_of("score to CSV", inputs, tmp_path / "seeds")
 
 
-class Stored(dict[int, ThresholdSnapshot]):
-    """Snapshots that note which of them are read."""
-
-    def __init__(self, epochs: range) -> None:
-        super().__init__({epoch: self._snapshot(epoch) for epoch in epochs})
-        self.read: list[int] = []
-
-    @staticmethod
-    def _snapshot(epoch: int) -> ThresholdSnapshot:
-        thresholds = {"executable_python": {"baseline": 5_000_000 * epoch}}
-        return ThresholdSnapshot(thresholds, f"sha256:{epoch:064}")
-
-    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
-        snapshot = super().__getitem__(epoch)
-        self.read.append(epoch)
-        return snapshot
-
-
 @pytest.mark.nightly
 def test_snapshots_are_read_as_they_are_needed(inputs: Inputs, tmp_path: Path) -> None:
     """60 epochs in the records, more in the state; those from 200 on would be refused."""
-    stored = Stored(range(10, 1000))
+    stored = Recorder(
+        {
+            epoch: pinned(f"sha256:{epoch:064}", baseline=5_000_000 * epoch)
+            for epoch in range(10, 1000)
+        }
+    )
     by_state = attrs.evolve(inputs, scorer=inputs.scorer.with_snapshots(stored))
     there = files_of("score to CSV", by_state, tmp_path / "there", Pickled())
     read = set(stored.read)
