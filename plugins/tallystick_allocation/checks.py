@@ -74,7 +74,8 @@ def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Find
     groups = dict.fromkeys(earlier.groups, Fraction())
     surroundings = Surroundings(earlier.registry, groups, "", {}, frozenset())
     cycle = find_cycle(dict(zip(names, reads, strict=True)))
-    kinds: dict[str, str] = {}
+    # a table has these of every miner
+    kinds = {"miner.hotkey": "a text", "miner.uid": "a number"}
     for index, placed in enumerate(rules.placed):
         path, step = placed
         if step.name in _RESERVED:

@@ -581,8 +581,9 @@ class Ledger(StoredState):
             before = log.entries
             yield log
             log.finish()
-        details = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
-        _LOG.info("wrote to the log of the state", extra=details)
+        if log.entries > before:
+            details = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
+            _LOG.info("wrote to the log of the state", extra=details)
 
     def _ingest(
         self,

@@ -74,6 +74,8 @@ EDITS = [
      '"workflow/success@1"', "of the kind measure, not axis"),
     (CHUTES, 'ties = "hotkey"', 'ties = "hotkey", salt = "round.salt"', ".salt", '"round.salt"',
      'ties = "digest"'),
+    (CHUTES, 'key = "miner.coldkey"', 'key = "miner.uid"', ".key", '"miner.uid"',
+     "a number elsewhere"),
     (PHYLAX, "repositories = 0.30,", "repositories = 0.31,", "allocation.groups",
      "a sum of 1.01", "exactly 1"),
     (PHYLAX, 'group = "track"\n', "", "allocation.group", "", "both group and groups"),
