@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import attrs
 import msgspec
 import pytest
-from chain.setting import NETWORK, VALIDATOR, Process, subnet
+from chain.setting import MINERS, NETWORK, VALIDATOR, Process, subnet
 
-from tallystick.errors import StoreError
+from tallystick.errors import InputError, StoreError
 from tallystick_chain.journal import Journal
 from tallystick_chain.submission import Attempt
 
@@ -37,6 +38,20 @@ def test_what_is_written_is_there_again(written: Path) -> None:
     assert written.stat().st_mode & 0o077 == 0
 
 
+def test_a_flipped_byte_changes_no_attempt(written: Path) -> None:
+    data, attempts = written.read_bytes(), _attempts(written)
+    refused = set[type]()
+    for place in range(0, len(data), 101):
+        written.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        try:
+            # where nothing is stored it harms nothing
+            assert _attempts(written) == attempts, place
+        except (InputError, StoreError) as error:
+            refused.add(type(error))
+    # the name of the owner is one of the bytes
+    assert StoreError in refused
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -56,13 +71,34 @@ def test_a_journal_that_is_not_as_it_was_written_is_refused(written: Path, state
         Journal(written, NETWORK, VALIDATOR)
 
 
-def test_another_file_is_no_journal(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    path.write_text('{"entry": 1}\n' * 100)
-    with pytest.raises(StoreError, match="not a database"):
-        Journal(path, NETWORK, VALIDATOR)
+def test_another_file_is_no_journal_and_stays(tmp_path: Path) -> None:
+    text, other = tmp_path / "text", tmp_path / "other.db"
+    text.write_bytes(b"something else" * 100)
+    with closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE mine (x)")
+    for path, message in ((text, "not a database"), (other, "found another database")):
+        before = path.read_bytes()
+        with pytest.raises((InputError, StoreError), match=message):
+            Journal(path, NETWORK, VALIDATOR)
+        assert path.read_bytes() == before
     with pytest.raises(StoreError, match="cannot be used"):
         Journal(tmp_path / "none" / "journal", NETWORK, VALIDATOR)
+
+
+def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) -> None:
+    path, another = tmp_path / "journal", attrs.evolve(NETWORK, name="another")
+    with Journal(path, NETWORK, VALIDATOR) as journal:
+        with pytest.raises(InputError, match="another process has the journal"):
+            Journal(path, NETWORK, VALIDATOR)
+        journal.close()
+        with pytest.raises(StoreError, match="found it closed"):
+            _ = journal.attempts
+    with pytest.raises(InputError, match="found the journal of the validator"):
+        Journal(path, NETWORK, MINERS[0])
+    with pytest.raises(InputError, match="found the journal of the network file"):
+        Journal(path, another, VALIDATOR)
+    with Journal(path, NETWORK, VALIDATOR):
+        pass
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from chain.faults import Fault, Faults, FaultyChain
 from chain.setting import (
-    MINERS,
     MORTAL,
     NETUID,
     NETWORK,
@@ -16,7 +15,6 @@ from chain.setting import (
     weights_of,
 )
 
-from tallystick.errors import InputError
 from tallystick_chain import submission
 from tallystick_chain.chain import Refusal
 from tallystick_chain.journal import Journal
@@ -367,19 +365,6 @@ def test_a_read_without_an_answer_leaves_everything_as_it_is(tmp_path: Path) -> 
         assert _rows(chain, 1) == [1]
         assert _outcomes(process) == [Outcome.SET]
         process.stop()
-
-
-def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    with (
-        Journal(path, NETWORK, VALIDATOR),
-        pytest.raises(InputError, match="another process has the journal"),
-    ):
-        Journal(path, NETWORK, VALIDATOR)
-    with pytest.raises(InputError, match="found the journal of the validator"):
-        Journal(path, NETWORK, MINERS[0])
-    with Journal(path, NETWORK, VALIDATOR):
-        pass
 
 
 def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(

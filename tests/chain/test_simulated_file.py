@@ -1,12 +1,16 @@
 """The file of a simulated chain: what it begins with, and what is refused with its line."""
 
+import json
+import re
 from pathlib import Path
 
+import attrs
 import pytest
 from cli.command import Finished, run
 from validator.daemons import NETWORK
 
 from tallystick.errors import InputError
+from tallystick.resources import folder
 from tallystick.rules.toml_source import parse_source
 from tallystick_chain.simulated.document import SimulationFile
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
@@ -83,6 +87,17 @@ netuid = 1
         (hotkeys[1], 12, True),
         (hotkey_of("miner"), 0, False),
     ]
+
+
+def test_the_schema_says_the_defaults_of_hyperparameters() -> None:
+    schema = json.loads((folder("schemas") / "simulated-1.schema.json").read_text("utf-8"))
+    subnet = schema["properties"]["subnet"]["items"]["properties"]
+    properties = subnet["hyperparameters"]["properties"]
+    assert properties.keys() == attrs.fields_dict(Hyperparameters).keys()
+    for name, field in attrs.fields_dict(Hyperparameters).items():
+        if field.default is not None:
+            default = str(field.default).lower()
+            assert re.search(rf"\b{default}\b", properties[name]["description"]), name
 
 
 @pytest.mark.parametrize(

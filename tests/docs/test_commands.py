@@ -4,7 +4,6 @@ import re
 
 import click
 from cli.command import walk
-from manual.options import OF_EVERY_COMMAND
 from manual.page import Page, pages
 
 from tallystick.cli.main import cli
@@ -12,7 +11,10 @@ from tallystick.cli.main import cli
 _COMMANDS = {
     " ".join(path): command for path, command in walk(cli) if not isinstance(command, click.Group)
 }
-_OF_EVERY_COMMAND = [list(names) for names in OF_EVERY_COMMAND]
+_OF_EVERY_COMMAND = [
+    *(["--json"], ["--memory"], ["-v", "--verbose"]),
+    *(["--log-json"], ["--no-settings"], ["--settings"]),
+]
 
 
 _NAMED = {

@@ -5,7 +5,6 @@ import re
 from manual.page import Page
 
 from tallystick_validator import batches, exchange, peers
-from tallystick_validator.ballots import MAX_COMMITMENT_BYTES, UID_LIMIT
 
 PAGE = Page.of("docs/exchange.md")
 
@@ -27,9 +26,3 @@ def test_every_address_is_there() -> None:
     named = re.findall(r"^\| `(/peer/v1/\w+)", PAGE.text, re.MULTILINE)
     source = re.findall(r"^``(/\w+)", peers.__doc__ or "", re.MULTILINE)
     assert named == [f"{peers.PREFIX}{path}" for path in source]
-
-
-def test_the_sizes_are_those_of_a_ballot() -> None:
-    assert f"at most {MAX_COMMITMENT_BYTES} bytes" in PAGE.text
-    assert f"uids below {UID_LIMIT}" in PAGE.text
-    assert f"0 to {UID_LIMIT // 8}" in PAGE.text

@@ -66,9 +66,3 @@ def test_the_demo_runs_in_an_environment_that_is_made() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert f"{environment}/bin/tallystick explain" in done.stdout
-
-
-def test_a_target_that_is_named_is_there() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = {*re.findall(r"^make (\S+)", _PAGE.text, re.MULTILINE)}
-    assert {"demo"} <= named <= {*re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)}

@@ -3,7 +3,6 @@
 import re
 
 from manual.page import Page
-from manual.table import rows_of
 
 import tallystick
 from tallystick_simulation.assumptions import shipped_assumptions
@@ -34,7 +33,7 @@ def _strategies() -> set[tuple[str, str, str]]:
 
 
 def test_every_strategy_is_documented_with_what_it_does_and_costs() -> None:
-    rows = rows_of(_PAGE.section("Strategies"))
+    rows = _PAGE.section("Strategies").cells()
     documented = {(re.findall("`([^`]+)`", name)[0], does, cost) for name, does, cost in rows}
     assert documented == _strategies()
     assert len(rows) == len(documented)
@@ -42,4 +41,4 @@ def test_every_strategy_is_documented_with_what_it_does_and_costs() -> None:
 
 def test_every_cost_is_that_of_an_assumption() -> None:
     costs = {str(row.value) for row in shipped_assumptions().costs.values()}
-    assert {cost for *_, cost in rows_of(_PAGE.section("Strategies"))} <= costs
+    assert {cost for *_, cost in _PAGE.section("Strategies").cells()} <= costs

@@ -96,7 +96,6 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
     ("before", "after", "place", "message"),
     [
         ("format = 1", "format = 2", ":1: format", "found 2"),
-        ("[validator]\n", "[validator]\nstat = 1\n", ":3: validator.stat", "found 1"),
         ('state = "subnet.db"\n', "", ":2: validator.state", "which is missing"),
         ('folder = "daemon"', "folder = 5", ":5: validator.folder", "found 5"),
         ('"sdk10:finney"', '""', ":9: chain.url", 'found ""'),
@@ -111,35 +110,11 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
         ('socket = "in.sock"', 'socket = "~/in.sock"', ":15: intake.socket", "without ~"),
         ("poll_seconds = 0.5", "poll_seconds = 0", ":11: chain.poll_seconds", "found 0"),
         ("poll_seconds = 0.5", "poll_seconds = nan", ":11: chain.poll_seconds", "found nan"),
-        (
-            "poll_seconds = 0.5",
-            "poll_seconds = 2026-01-01",
-            ":11: chain.poll_seconds",
-            "found 2026",
-        ),
         ("key = ", "keys = ", ":10: chain.keys", "did you mean 'key'?"),
-        (
-            "[log]",
-            "[rounds]\nblocks = 3\n[log]",
-            ":29: rounds",
-            "found it beside validator.network",
-        ),
+        ("[log]", "[rounds]\nblocks = 3\n[log]", ":29: rounds", "it beside validator.network"),
         ("set = false", "at = 3", ":20: weights.at", "found it beside validator.network"),
         ('network = "network.toml"\n', "", ":2: validator", "found no network, expected one of"),
         ('"http://198.51.100.7:8090"', '"ftp://x"', ":18: exchange.peers", 'found "ftp://x"'),
-        ("port = 0", "port = 0.0", ":27: service.port", ": write 0"),
-        (
-            "format = 1",
-            "format = 1.0",
-            ":1: format",
-            "expected the version of this format: write 1",
-        ),
-        (
-            'state = "',
-            'stat = "',
-            ":3: validator.stat",
-            "expected a key of the format; did you mean 'state'?",
-        ),
         ("port = 0", "port = 70000", ":27: service.port", "found 70000"),
         ('level = "debug"', 'level = "loud"', ":30: log.level", 'found "loud"'),
         ('key = "key.pem"\n', "", ":23: checkpoints.password_file", "expected none without"),
@@ -157,11 +132,6 @@ def test_a_mistake_is_told_by_its_place(
     assert message in str(caught.value)
 
 
-def test_seconds_may_have_a_point(tmp_path: Path) -> None:
-    text = WHOLE.replace("poll_seconds = 0.5", "poll_seconds = 6.0")
-    assert Configuration.load(written(tmp_path, text)).poll_seconds == 6
-
-
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Configuration.load(tmp_path / "nothing.toml")
@@ -175,13 +145,6 @@ def test_a_second_look_changes_what_is_live_and_names_the_rest(tmp_path: Path) -
     assert (live, rest) == (("poll_seconds",), ("port",))
     assert (newer.poll_seconds, newer.port) == (2.0, 0)
     assert {*LIVE} <= {field.name for field in attrs.fields(Configuration)}
-
-
-def test_a_second_look_at_a_bad_file_changes_nothing(tmp_path: Path) -> None:
-    current = Configuration.load(written(tmp_path, WHOLE))
-    written(tmp_path, "format = 9")
-    with pytest.raises(InputError):
-        reread(current)
 
 
 @pytest.mark.parametrize(
@@ -199,10 +162,3 @@ def test_a_second_look_waits_for_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(current.path)
     with pytest.raises(InputError, match="found no file"):
         reread(current)
-
-
-def test_peers_need_a_restart(tmp_path: Path) -> None:
-    current = Configuration.load(written(tmp_path, WHOLE))
-    written(tmp_path, WHOLE.replace("198.51.100.7", "198.51.100.8"))
-    _, live, rest = reread(current)
-    assert (live, rest) == ((), ("peers",))

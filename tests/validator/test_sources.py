@@ -214,19 +214,6 @@ async def test_posts_are_answered_line_by_line(place: Path, intake: Intake) -> N
     assert kept(intake) == {*ROWS}
 
 
-def test_hostile_lines_are_answered_and_the_others_are_taken(place: Path, intake: Intake) -> None:
-    hostile = [b"\0" * 100, b"\xff\xfe", b"{" * 10_000, b"x" * (2 * MAX_LINE_BYTES), b"", b"null"]
-
-    async def run() -> list[dict[str, Any]]:
-        async with posts_taken(place, intake):
-            body = b"\n".join([*hostile, ROWS[0]]) + b"\n"
-            return (await asyncio.to_thread(posted, place, body))[1]
-
-    answers = asyncio.run(run())
-    assert [answer["status"] for answer in answers] == ["rejected"] * len(hostile) + ["recorded"]
-    assert max(len(json.dumps(answer)) for answer in answers) < 1000
-
-
 def test_a_post_that_cannot_be_written_ends_early(
     place: Path, intake: Intake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,14 +98,18 @@ class Page:
         assert level, f"{self.path}: no heading {heading!r}"
         return Page(self.path, "\n".join(found), heading)
 
-    def rows(self) -> list[list[list[str]]]:
-        """The code spans of each cell of each row of all tables, heads left out."""
+    def cells(self) -> list[tuple[str, ...]]:
+        """The cells of each row of all tables, heads left out."""
         lines = [*self.prose.splitlines(), ""]
         return [
-            [_SPAN.findall(cell) for cell in line[1:-1].split("|")]
+            tuple(cell.strip() for cell in line[1:-1].split("|"))
             for line, below in pairwise(lines)
             if line.startswith("| ") and not below.startswith("|--")
         ]
+
+    def rows(self) -> list[list[list[str]]]:
+        """The code spans of each cell."""
+        return [[_SPAN.findall(cell) for cell in row] for row in self.cells()]
 
     def first_cells(self) -> list[str]:
         """The code spans in the first cells of all tables, heads left out."""
