@@ -28,15 +28,6 @@ def calls(_record: Mapping[str, Any]) -> int:
     return len(_calls) % 2
 
 
-@opaque("pure", low=0, high=4096)
-def pure(record: Mapping[str, Any]) -> int:
-    return len(record["submission"].get("words", ())) % 4096
-
-
-def test_a_good_plugin_has_no_finding(tmp_path: Path) -> None:
-    assert list(check(subject_of(skill_type(tmp_path), pure, scored=True))) == []
-
-
 @pytest.mark.nightly
 def test_a_result_that_changes_is_told_with_its_record(tmp_path: Path) -> None:
     (found,) = check(subject_of(skill_type(tmp_path), calls, scored=True))
