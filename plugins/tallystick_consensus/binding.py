@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import attrs
 
 from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.facts.families import reader_of
 from tallystick.formula.text import fact_text
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from decimal import Decimal
 
-    from tallystick.formula.domain import Domain
     from tallystick.plugins.registry import Registry
     from tallystick.rules.reading import LoadedRuleSet
 
@@ -116,12 +116,6 @@ class BoundConsensus:
         """True where a denial counts like a permission."""
         return self.rules.policy.denials == "permit"
 
-    def computes_as(self, other: BoundConsensus) -> bool:
-        """Return whether all components are those of other rules with the same plugins."""
-        # what follows from components, and how alike members are, changes none of them
-        rules, same = self.rules, other.rules
-        return rules == attrs.evolve(same, signals=rules.signals, alignment=rules.alignment)
-
     @cached_property
     def alignment_shares(self) -> AlignmentShares:
         """The shares in the likeness of two submissions."""
@@ -187,8 +181,8 @@ class BoundConsensus:
     @cached_property
     def domains(self) -> Mapping[str, Domain]:
         """The range of every fact of a member, by digest, in the order of ``FACTS``."""
-        readers = {reader.name: reader for reader in READERS}
-        return {fact.digest: readers[name_of(fact)].within(self.most_agreed) for fact in FACTS}
+        most = {r.name: self.most_agreed if r.most is None else r.most for r in READERS}
+        return {fact.digest: Domain(0, most[name_of(fact)]) for fact in FACTS}
 
     @cached_property
     def most_agreed(self) -> int:

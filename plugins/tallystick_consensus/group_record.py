@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -82,13 +82,6 @@ class GroupDecoder:
     def __init__(self, skill_types: Collection[str]) -> None:
         schemas = {name: schema_of(name) for name in skill_types}
         self._decoder = Decoder(schemas, limit=MAX_GROUP_BYTES)
-
-    def groups(
-        self, items: Sequence[Item], first: int = 1
-    ) -> Iterator[tuple[int, GroupRecord | Reject]]:
-        """Yield the groups of consecutive lines or mappings, with their numbers."""
-        for number, item in enumerate(items, first):
-            yield number, self.decode(item, number)
 
     def decode(self, item: Item, number: int) -> GroupRecord | Reject:
         """Return the group of one line, or of one mapping.

@@ -7,18 +7,16 @@ set names ``own``, the set of the component that it computes.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from typing import NoReturn
+from collections.abc import Callable
+from typing import ClassVar, NoReturn
 
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.domain import Domain
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import fact_at, path_of
 from tallystick.formula.facts.families import family
-from tallystick.formula.facts.reader import FactIndex, FactReader
+from tallystick.formula.facts.reader import FactReader
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
@@ -97,14 +95,15 @@ def _set(of: str) -> str:
 
 
 class GroupReader(FactReader):
-    """A fact of a member of a group."""
+    """A fact of a member of a group.
+
+    Attributes:
+        most: its largest value, from 0; None of what a quorum can agree on, which rules say.
+    """
 
     of_record = False
     if_absent = None  # a member always has it
-
-    @abstractmethod
-    def within(self, agreed_at_most: int) -> Domain:
-        """Return the range of the fact, where so many items at most are agreed."""
+    most: ClassVar[int | None] = MOST_ITEMS
 
     def domain(self, fact: Node, schema: Schema) -> NoReturn:
         """None in a record."""
@@ -130,61 +129,33 @@ class Mine(GroupReader):
 
     name = "mine"
 
-    def within(self, agreed_at_most: int) -> Domain:
-        """Return the range: up to the items of a list."""
-        del agreed_at_most
-        return Domain(0, MOST_ITEMS)
-
 
 class Agreed(GroupReader):
     """The number of items that a quorum has."""
 
     name = "agreed"
-
-    def within(self, agreed_at_most: int) -> Domain:
-        """Return the range: up to the most items that can be agreed."""
-        return Domain(0, agreed_at_most)
+    most = None
 
 
 class Shared(GroupReader):
     """The number of the member's items that are agreed."""
 
     name = "shared"
-
-    def within(self, agreed_at_most: int) -> Domain:
-        """Return the range: up to the items of a list, and to those that can be agreed."""
-        return Domain(0, min(MOST_ITEMS, agreed_at_most))
-
-    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Yield the member's items and the agreed ones, of which there are no fewer."""
-        for reader in (Mine.name, Agreed.name):
-            yield from others.find(reader, path_of(fact))
+    at_most = (Mine.name, Agreed.name)
 
 
 class Outliers(GroupReader):
     """The number of the member's items that are not agreed, and too few others have."""
 
     name = "outliers"
-
-    def within(self, agreed_at_most: int) -> Domain:
-        """Return the range: up to the items of a list."""
-        del agreed_at_most
-        return Domain(0, MOST_ITEMS)
-
-    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Yield the member's items, of which there are no fewer."""
-        yield from others.find(Mine.name, path_of(fact))
+    at_most = (Mine.name,)
 
 
 class VerdictDistance(GroupReader):
     """The number of steps between two verdicts."""
 
     name = "verdict_distance"
-
-    def within(self, agreed_at_most: int) -> Domain:
-        """Return the range: up to the distance of the laxest and the strictest."""
-        del agreed_at_most
-        return Domain(0, FARTHEST)
+    most = FARTHEST
 
 
 class RiskGap(GroupReader):
@@ -192,11 +163,7 @@ class RiskGap(GroupReader):
 
     name = "risk_gap"
     unit = "half_nano"
-
-    def within(self, agreed_at_most: int) -> Domain:
-        """Return the range: up to a distance of 1."""
-        del agreed_at_most
-        return Domain(0, 2 * NANO)
+    most = 2 * NANO
 
 
 READERS = (Mine(), Agreed(), Shared(), Outliers(), VerdictDistance(), RiskGap())
