@@ -108,7 +108,7 @@ def _parameter(row: Route, parameter: Parameter) -> JsonObject:
     return {
         "name": parameter.name,
         "in": "path" if in_path else "query",
-        "required": parameter.required or in_path,
+        "required": parameter.required,
         "description": parameter.meaning,
         **_form(parameter, schema),
         **({"example": _example(parameter)} if parameter.example else {}),

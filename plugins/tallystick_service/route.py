@@ -7,9 +7,12 @@ answered again until one of them changes. One that is a coroutine reads no state
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from functools import cached_property
 from http import HTTPStatus
+from inspect import getdoc
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
@@ -49,6 +52,35 @@ class Parameter:
     required: bool = False
     choices: tuple[str, ...] = ()
     longest: int = 4096
+
+
+IN_PATH: Mapping[str, Parameter] = {
+    parameter.name: parameter
+    for parameter in (
+        Parameter(name="hotkey", meaning="the hotkey of a miner", example="5F…", required=True),
+        Parameter(
+            name="epoch",
+            meaning="the number of an epoch",
+            kind="number",
+            example="3",
+            required=True,
+        ),
+        Parameter(
+            name="skill_type",
+            meaning="the name of a skill type",
+            example="translation",
+            required=True,
+        ),
+        Parameter(
+            name="reference",
+            meaning="name@version or the digest of a rule set",
+            example="skills@1.2.0",
+            required=True,
+        ),
+    )
+}
+"""The parameters that paths have in braces, by name."""
+_IN_BRACES = re.compile(r"\{(\w+)\}")
 
 
 @attrs.frozen(eq=False)
@@ -124,19 +156,25 @@ Answering: TypeAlias = Callable[[Question], Response | Coroutine[Any, Any, Respo
 """A function that answers questions; it raises `RefusedQuestionError`."""
 
 
-@attrs.frozen(kw_only=True)
+def _media_type(route: Route) -> str:
+    """Return JSON where an answer has a type, and else that of a page, or of a file of its rows."""
+    if route.of is not None:
+        return JSON
+    return CSV if route.path.endswith(".csv") else HTML
+
+
+@attrs.frozen
 class Route:
-    """An address of the service.
+    """An address of the service; its function is declared with it, by ``@partial(Route, …)``.
 
     Attributes:
         path: its path; a name in braces stands for one part, whatever it is.
-        name: the name of the operation.
-        sentence: what it answers.
-        answer: the function that does.
         subject: what it shows, a key of `tallystick_service.access.ACCESS`.
-        of: the type of its JSON; None of pages and files.
-        media_type: of its answer.
-        parameters: of its path and its query; others are refused.
+        answer: the function that answers; its docstring begins with what that is.
+        name: the name of the operation; by default the path.
+        of: the type of its JSON; None of pages and files, and of text.
+        media_type: of its answer; by default that of its type, or of its path.
+        query: the parameters of its query; others are refused.
         posted: what the body is; empty for a route that is asked by GET.
         proves: whether the body is the proof of who asks.
         reads: whether it reads the state.
@@ -145,45 +183,30 @@ class Route:
     """
 
     path: str
-    name: str
-    sentence: str
-    answer: Answering
     subject: str
+    answer: Answering
+    name: str = attrs.Factory(lambda route: route.path, takes_self=True)
     of: Any = None
-    media_type: str = JSON
-    parameters: tuple[Parameter, ...] = ()
+    media_type: str = attrs.Factory(_media_type, takes_self=True)
+    query: tuple[Parameter, ...] = ()
     posted: str = ""
     proves: bool = False
     reads: bool = True
     is_kept: bool = True
     refuses: tuple[int, ...] = ()
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of its path, and of its query."""
+        return (*(IN_PATH[name] for name in _IN_BRACES.findall(self.path)), *self.query)
 
-def page(
-    path: str,
-    sentence: str,
-    answer: Answering,
-    subject: str,
-    *parameters: Parameter,
-    **more: Any,  # noqa: ANN401  # as the row has them
-) -> Route:
-    """Return the row of a page, or of a file of its numbers, which has no type for machines.
+    @property
+    def sentence(self) -> str:
+        """What it answers."""
+        return " ".join((getdoc(self.answer) or "").partition("\n\n")[0].split())
 
-    Args:
-        path: as of `Route`; one that ends in ``.csv`` is of a table.
-        sentence: as of `Route`, as all that follow.
-        answer: the function.
-        subject: what it shows.
-        parameters: of its path and its query.
-        more: other attributes of the row.
-    """
-    return Route(
-        path=path,
-        name=path,
-        sentence=sentence,
-        answer=answer,
-        subject=subject,
-        media_type=CSV if path.endswith(".csv") else HTML,
-        parameters=parameters,
-        **more,
-    )
+
+def routes_in(*modules: ModuleType) -> tuple[Route, ...]:
+    """Return the routes of some modules, in the order in which they are declared."""
+    values = (value for module in modules for value in vars(module).values())
+    return tuple(value for value in values if isinstance(value, Route))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any, cast
 
 from starlette.responses import Response
@@ -18,7 +19,7 @@ from tallystick_service.answers import (
     RowProofAnswer,
     WeightsAnswer,
 )
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import IN_PATH, Parameter, Question, Route
 from tallystick_service.shown import board, closings_of, not_shown, sees_board, sees_closed
 from tallystick_service.weights import last_over, weights_of
 from tallystick_state import views
@@ -31,7 +32,32 @@ _PROVEN = ("reputations", "thresholds")
 """Steps whose rows tell of no task and no round."""
 
 
+_STEP = Parameter(
+    name="step",
+    meaning="the step of the row",
+    example="thresholds",
+    required=True,
+    choices=_PROVEN,
+)
+_KEY = Parameter(
+    name="key",
+    meaning="the key of the row, a JSON array of texts",
+    kind="texts",
+    example='["translation","edge"]',
+    required=True,
+)
+
+
+@partial(
+    Route,
+    "/api/v1/epochs",
+    "epochs",
+    name="epochs",
+    of=EpochsAnswer,
+    query=(Parameter(name="last", meaning="how many", kind="number", example="10"),),
+)
 def _epochs(question: Question) -> Response:
+    """The epochs that have begun, in their order: the last ones, at most 1000."""
     number = question.number("last")
     last = _MOST_EPOCHS if number is None else min(number, _MOST_EPOCHS)
     opened = question.queries.state.epoch
@@ -50,7 +76,9 @@ def epoch_row(question: Question, number: int) -> JsonObject:
     return question.site.remembered(key, lambda: json_value(queries.epoch(number)))
 
 
+@partial(Route, "/api/v1/epochs/{epoch}", "epochs", name="epoch", of=EpochAnswer, refuses=(404,))
 def _epoch(question: Question) -> Response:
+    """An epoch: thresholds that it began with, and the roots of its steps once closed."""
     return json_answer(epoch_view(question, question.number("epoch") or 0))
 
 
@@ -113,7 +141,16 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
         )
 
 
+@partial(
+    Route,
+    "/api/v1/epochs/{epoch}/weights",
+    "weights",
+    name="weights",
+    of=WeightsAnswer,
+    refuses=(403, 404),
+)
 def _weights(question: Question) -> Response:
+    """The weights of a closed epoch, once its embargo is over."""
     number = question.number("epoch") or 0
     check_embargo(question, "weights", number)
     return json_answer({"epoch": number, **weights_view(question, number)})
@@ -125,7 +162,9 @@ def weights_view(question: Question, number: int) -> JsonObject:
     return views.weights(found.lines, found.shared) if found.lines else {"lines": {}}
 
 
+@partial(Route, "/api/v1/checkpoint", "epochs", name="checkpoint", of=CheckpointAnswer)
 def _checkpoint(question: Question) -> Response:
+    """The checkpoint of the closed epochs: size and root of their log."""
     signed, digest = checkpoint_of(question), question.queries.rules_digest()
     return json_answer(views.checkpoint(signed, question.site.signer, digest))
 
@@ -136,7 +175,17 @@ def checkpoint_of(question: Question) -> Checkpoint:
     return question.site.signed(current)
 
 
+@partial(
+    Route,
+    "/api/v1/proofs/row",
+    "reputations",
+    name="rowProof",
+    of=RowProofAnswer,
+    query=(IN_PATH["epoch"], _STEP, _KEY),
+    refuses=(403, 404),
+)
 def _row(question: Question) -> Response:
+    """A proof that a row is in a step of an epoch, and the epoch in the log."""
     number, step = question.number("epoch") or 0, cast("RootedStep", question.text("step"))
     key = _key(question.text("key"))
     _check_row(question, number, step, key)
@@ -181,85 +230,7 @@ def _check_row(question: Question, number: int, step: str, key: list[Any]) -> No
         raise not_shown("a proof of a reputation that no leaderboard shows now")
 
 
+@partial(Route, "/api/v1/log", "epochs", name="log", of=LogAnswer)
 def _log(question: Question) -> Response:
+    """The hash of the leaf of each closed epoch, of which a checkpoint has the root."""
     return json_answer({"leaves": [leaf.hex() for leaf in question.log.tree.leaves]})
-
-
-EPOCH = Parameter(
-    name="epoch", meaning="the number of an epoch", kind="number", example="3", required=True
-)
-
-
-ROUTES: tuple[Route, ...] = (
-    Route(
-        path="/api/v1/epochs",
-        name="epochs",
-        sentence="The epochs that have begun, in their order: the last ones, at most 1000.",
-        answer=_epochs,
-        subject="epochs",
-        of=EpochsAnswer,
-        parameters=(Parameter(name="last", meaning="how many", kind="number", example="10"),),
-    ),
-    Route(
-        path="/api/v1/epochs/{epoch}",
-        name="epoch",
-        sentence="An epoch: thresholds that it began with, and the roots of its steps once closed.",
-        answer=_epoch,
-        subject="epochs",
-        of=EpochAnswer,
-        parameters=(EPOCH,),
-        refuses=(404,),
-    ),
-    Route(
-        path="/api/v1/epochs/{epoch}/weights",
-        name="weights",
-        sentence="The weights of a closed epoch, once its embargo is over.",
-        answer=_weights,
-        subject="weights",
-        of=WeightsAnswer,
-        parameters=(EPOCH,),
-        refuses=(403, 404),
-    ),
-    Route(
-        path="/api/v1/checkpoint",
-        name="checkpoint",
-        sentence="The checkpoint of the closed epochs: size and root of their log.",
-        answer=_checkpoint,
-        subject="epochs",
-        of=CheckpointAnswer,
-    ),
-    Route(
-        path="/api/v1/proofs/row",
-        name="rowProof",
-        sentence="A proof that a row is in a step of an epoch, and the epoch in the log.",
-        answer=_row,
-        subject="reputations",
-        of=RowProofAnswer,
-        parameters=(
-            EPOCH,
-            Parameter(
-                name="step",
-                meaning="the step of the row",
-                example="thresholds",
-                required=True,
-                choices=_PROVEN,
-            ),
-            Parameter(
-                name="key",
-                meaning="the key of the row, a JSON array of texts",
-                kind="texts",
-                example='["translation","edge"]',
-                required=True,
-            ),
-        ),
-        refuses=(403, 404),
-    ),
-    Route(
-        path="/api/v1/log",
-        name="log",
-        sentence="The hash of the leaf of each closed epoch, of which a checkpoint has the root.",
-        answer=_log,
-        subject="epochs",
-        of=LogAnswer,
-    ),
-)

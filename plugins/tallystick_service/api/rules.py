@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
@@ -15,7 +16,7 @@ from tallystick.scoring.trees import trees_of
 from tallystick_service.answer import json_answer
 from tallystick_service.answers import RulesAnswer, RuleSetAnswer, RuleSetsAnswer
 from tallystick_service.known_rules import known_rules, rules_named
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import Question, Route
 from tallystick_service.rule_book import scorer_of
 from tallystick_state import views
 
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
 
+@partial(Route, "/api/v1/rules", "rules", name="rules", of=RulesAnswer)
 def _rules(question: Question) -> Response:
+    """The rules of each line that held, hold and will hold, and who signed them."""
     queries = question.queries
     return json_answer(views.rules_in_force(queries.in_force, queries.state.epoch))
 
 
+@partial(Route, "/api/v1/rule-sets", "rules", name="ruleSets", of=RuleSetsAnswer)
 def _rule_sets(question: Question) -> Response:
+    """The rule sets that the state follows, and those that their plugins ship."""
     in_force = question.queries.in_force
     followed = in_force.rule_sets()
     rows = [
@@ -43,7 +48,16 @@ def _rule_sets(question: Question) -> Response:
     return json_answer({"rule_sets": rows})
 
 
+@partial(
+    Route,
+    "/api/v1/rule-sets/{reference}",
+    "rules",
+    name="ruleSet",
+    of=RuleSetAnswer,
+    refuses=(404,),
+)
 def _rule_set(question: Question) -> Response:
+    """A rule set: its canonical form, and the trees of its formulas."""
     rules = rules_named(question.queries.in_force, question.text("reference"))
     return json_answer(rule_set_view(scorer_of(question.site, rules)))
 
@@ -53,40 +67,3 @@ def rule_set_view(scorer: Scorer) -> JsonObject:
     form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
     view = {"digest": scorer.digest, "canonical": form, **trees_of(scorer), **view_of(scorer)}
     return dict(view)
-
-
-REFERENCE = Parameter(
-    name="reference",
-    meaning="name@version or the digest of a rule set",
-    example="skills@1.2.0",
-    required=True,
-)
-
-ROUTES: tuple[Route, ...] = (
-    Route(
-        path="/api/v1/rules",
-        name="rules",
-        sentence="The rules of each line that held, hold and will hold, and who signed them.",
-        answer=_rules,
-        subject="rules",
-        of=RulesAnswer,
-    ),
-    Route(
-        path="/api/v1/rule-sets",
-        name="ruleSets",
-        sentence="The rule sets that the state follows, and those that their plugins ship.",
-        answer=_rule_sets,
-        subject="rules",
-        of=RuleSetsAnswer,
-    ),
-    Route(
-        path="/api/v1/rule-sets/{reference}",
-        name="ruleSet",
-        sentence="A rule set: its canonical form, and the trees of its formulas.",
-        answer=_rule_set,
-        subject="rules",
-        of=RuleSetAnswer,
-        parameters=(REFERENCE,),
-        refuses=(404,),
-    ),
-)

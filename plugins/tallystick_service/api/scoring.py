@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 
 from starlette.responses import Response
@@ -21,11 +22,35 @@ _RULES = Parameter(
 )
 
 
+@partial(
+    Route,
+    "/api/v1/explain",
+    "scoring",
+    name="explain",
+    of=ExplainAnswer,
+    query=(_RULES,),
+    posted=_RECORD,
+    reads=False,
+    refuses=(422,),
+)
 async def _explain(question: Question) -> Response:
+    """Every step behind the scores of one posted record."""
     return await _scored(question, "explain")
 
 
+@partial(
+    Route,
+    "/api/v1/score",
+    "scoring",
+    name="score",
+    of=ScoreAnswer,
+    query=(_RULES,),
+    posted=_RECORD,
+    reads=False,
+    refuses=(422,),
+)
 async def _score(question: Question) -> Response:
+    """The scores of one posted record."""
     return await _scored(question, "score")
 
 
@@ -56,31 +81,3 @@ async def value_of(question: Question, order: Order) -> JsonObject:
         path=error.get("path", ""),
         problems=error.get("problems", ()),
     )
-
-
-ROUTES: tuple[Route, ...] = (
-    Route(
-        path="/api/v1/explain",
-        name="explain",
-        sentence="Every step behind the scores of one posted record.",
-        answer=_explain,
-        subject="scoring",
-        of=ExplainAnswer,
-        parameters=(_RULES,),
-        posted=_RECORD,
-        reads=False,
-        refuses=(422,),
-    ),
-    Route(
-        path="/api/v1/score",
-        name="score",
-        sentence="The scores of one posted record.",
-        answer=_score,
-        subject="scoring",
-        of=ScoreAnswer,
-        parameters=(_RULES,),
-        posted=_RECORD,
-        reads=False,
-        refuses=(422,),
-    ),
-)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 
 import attrs
@@ -15,7 +16,7 @@ from tallystick_service.answers import HealthAnswer
 from tallystick_service.exposition import CONTENT_TYPE, exposition
 from tallystick_service.health import Health, Problem
 from tallystick_service.proof import ask_operator
-from tallystick_service.route import Question, Route, page
+from tallystick_service.route import Question, Route
 
 _UNREADABLE = Problem(
     "state-unreadable",
@@ -26,7 +27,9 @@ _UNREADABLE = Problem(
 _TOLD = ("code", "message", "remedy")
 
 
+@partial(Route, "/healthz", "service", name="health", of=HealthAnswer, reads=False)
 async def _health(question: Question) -> Response:
+    """Health: status, problems, remedies; the status is 503 where it fails."""
     site = question.site
     health = site.health()
     try:
@@ -43,7 +46,9 @@ async def _health(question: Question) -> Response:
     return json_answer({"status": health.status, "problems": problems}, status)
 
 
+@partial(Route, "/metrics", "service", name="metrics", media_type=CONTENT_TYPE, reads=False)
 async def _metrics(question: Question) -> Response:
+    """Metrics for Prometheus."""
     return await to_thread.run_sync(_exposed, question)
 
 
@@ -58,50 +63,15 @@ def _exposed(question: Question) -> Response:
         return Response(exposition(question), media_type=CONTENT_TYPE)
 
 
+@partial(Route, "/api/v1/openapi.json", "service", name="description", of=JsonObject, reads=False)
 def _description(question: Question) -> Response:
+    """The description of these answers, OpenAPI 3.1."""
     return json_answer(question.site.description)
 
 
+@partial(Route, "/operator", "service", reads=False)
 def _operator(question: Question) -> Response:
-    """Have a browser ask for the operator's secret, and go on to the first page."""
+    """Ask for the operator's secret, and go on to the first page."""
     if question.viewer.kind != "operator":
         raise ask_operator("no secret")
     return Response(b"", HTTPStatus.SEE_OTHER, {"location": "/"})
-
-
-ROUTES: tuple[Route, ...] = (
-    Route(
-        path="/healthz",
-        name="health",
-        sentence="Health: status, problems, remedies; the status is 503 where it fails.",
-        answer=_health,
-        subject="service",
-        of=HealthAnswer,
-        reads=False,
-    ),
-    Route(
-        path="/metrics",
-        name="metrics",
-        sentence="Metrics for Prometheus.",
-        answer=_metrics,
-        subject="service",
-        media_type=CONTENT_TYPE,
-        reads=False,
-    ),
-    Route(
-        path="/api/v1/openapi.json",
-        name="description",
-        sentence="The description of these answers, OpenAPI 3.1.",
-        answer=_description,
-        subject="service",
-        of=JsonObject,
-        reads=False,
-    ),
-    page(
-        "/operator",
-        "Ask for the operator's secret, and go on to the first page.",
-        _operator,
-        "service",
-        reads=False,
-    ),
-)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.responses import Response
 
 from tallystick.json_values import JsonObject, json_value
@@ -16,8 +18,8 @@ from tallystick_service.answers import (
     PayAnswer,
     StateAnswer,
 )
-from tallystick_service.api.epochs import EPOCH, check_embargo
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.api.epochs import check_embargo
+from tallystick_service.route import Question, Route
 from tallystick_service.shown import (
     board_of,
     history_of,
@@ -31,24 +33,33 @@ from tallystick_state import views
 from tallystick_state.queries import NO_MINERS
 
 
+@partial(Route, "/api/v1/state", "epochs", name="state", of=StateAnswer)
 def _state(question: Question) -> Response:
+    """The digests of the state and of its rules, and the open epoch."""
     version = question.version
     assert version is not None  # noqa: S101  # the row reads
     digests = {"digest": version.digest, "epoch": version.epoch, "rules_digest": version.rules}
     return json_answer(digests)
 
 
+@partial(
+    Route,
+    "/api/v1/leaderboards/{skill_type}",
+    "board",
+    name="leaderboard",
+    of=BoardAnswer,
+    refuses=(403, 404),
+)
 def _board(question: Question) -> Response:
+    """The leaderboard of a skill type: who can be selected, the best first."""
     skill_type = question.text("skill_type")
     epoch, board, reason = board_of(question, skill_type)
     return json_answer(views.listed("board", board, reason, skill_type=skill_type, epoch=epoch))
 
 
-def _miner(question: Question) -> Response:
-    return json_answer(views.profile(*profile_of(question, question.text("hotkey"))))
-
-
+@partial(Route, "/api/v1/miners", "miners", name="miners", of=MinersAnswer, refuses=(403,))
 def _miners(question: Question) -> Response:
+    """Every miner with its flags; for the operator."""
     if condition("miners", question.viewer) != "always":
         raise not_shown("every miner")
     queries = question.queries
@@ -56,7 +67,24 @@ def _miners(question: Question) -> Response:
     return json_answer(views.listed("miners", miners, NO_MINERS, epoch=queries.state.epoch))
 
 
+@partial(
+    Route, "/api/v1/miners/{hotkey}", "miner", name="miner", of=MinerAnswer, refuses=(403, 404)
+)
+def _miner(question: Question) -> Response:
+    """A miner: reputations, ranks, rounds of late; as far as the asker sees it."""
+    return json_answer(views.profile(*profile_of(question, question.text("hotkey"))))
+
+
+@partial(
+    Route,
+    "/api/v1/miners/{hotkey}/epochs",
+    "history",
+    name="minerEpochs",
+    of=HistoryAnswer,
+    refuses=(403, 404),
+)
 def _history(question: Question) -> Response:
+    """The reputations with which a miner began each epoch, for itself."""
     hotkey = question.text("hotkey")
     epochs = [
         {"epoch": number, "reputation": json_value(reputation)}
@@ -65,7 +93,16 @@ def _history(question: Question) -> Response:
     return json_answer({"hotkey": hotkey, "epochs": epochs})
 
 
+@partial(
+    Route,
+    "/api/v1/miners/{hotkey}/epochs/{epoch}/weight",
+    "pay",
+    name="minerWeight",
+    of=PayAnswer,
+    refuses=(403, 404),
+)
 def _pay(question: Question) -> Response:
+    """Every step from the scores of a miner to its weight in a closed epoch."""
     return json_answer(pay_view(question, question.text("hotkey"), question.number("epoch") or 0))
 
 
@@ -93,7 +130,9 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
     return {"hotkey": hotkey, "epoch": number, "lines": lines}
 
 
+@partial(Route, "/api/v1/weights", "live", name="liveWeights", of=LiveWeightsAnswer, refuses=(403,))
 def _live(question: Question) -> Response:
+    """The weights that the open epoch leads to; for the operator."""
     if condition("live", question.viewer) != "always":
         raise RefusedQuestionError(
             "not-shown",
@@ -105,78 +144,3 @@ def _live(question: Question) -> Response:
     columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
     lines = {line: queries.chosen(weighed) for line, weighed in columns.items()}
     return json_answer(views.weights(lines, queries.shared_weights(columns)))
-
-
-SKILL_TYPE = Parameter(
-    name="skill_type", meaning="the name of a skill type", example="translation", required=True
-)
-HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", example="5F…", required=True)
-
-ROUTES: tuple[Route, ...] = (
-    Route(
-        path="/api/v1/state",
-        name="state",
-        sentence="The digests of the state and of its rules, and the open epoch.",
-        answer=_state,
-        subject="epochs",
-        of=StateAnswer,
-    ),
-    Route(
-        path="/api/v1/leaderboards/{skill_type}",
-        name="leaderboard",
-        sentence="The leaderboard of a skill type: who can be selected, the best first.",
-        answer=_board,
-        subject="board",
-        of=BoardAnswer,
-        parameters=(SKILL_TYPE,),
-        refuses=(403, 404),
-    ),
-    Route(
-        path="/api/v1/miners",
-        name="miners",
-        sentence="Every miner with its flags; for the operator.",
-        answer=_miners,
-        subject="miners",
-        of=MinersAnswer,
-        refuses=(403,),
-    ),
-    Route(
-        path="/api/v1/miners/{hotkey}",
-        name="miner",
-        sentence="A miner: reputations, ranks, rounds of late; as far as the asker sees it.",
-        answer=_miner,
-        subject="miner",
-        of=MinerAnswer,
-        parameters=(HOTKEY,),
-        refuses=(403, 404),
-    ),
-    Route(
-        path="/api/v1/miners/{hotkey}/epochs",
-        name="minerEpochs",
-        sentence="The reputations with which a miner began each epoch, for itself.",
-        answer=_history,
-        subject="history",
-        of=HistoryAnswer,
-        parameters=(HOTKEY,),
-        refuses=(403, 404),
-    ),
-    Route(
-        path="/api/v1/miners/{hotkey}/epochs/{epoch}/weight",
-        name="minerWeight",
-        sentence="Every step from the scores of a miner to its weight in a closed epoch.",
-        answer=_pay,
-        subject="pay",
-        of=PayAnswer,
-        parameters=(HOTKEY, EPOCH),
-        refuses=(403, 404),
-    ),
-    Route(
-        path="/api/v1/weights",
-        name="liveWeights",
-        sentence="The weights that the open epoch leads to; for the operator.",
-        answer=_live,
-        subject="live",
-        of=LiveWeightsAnswer,
-        refuses=(403,),
-    ),
-)

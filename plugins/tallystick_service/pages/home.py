@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.responses import Response
 
-from tallystick_service.route import Question, page
+from tallystick_service.route import Question, Route
 
 
+@partial(Route, "/", "epochs")
 def _home(question: Question) -> Response:
+    """What is here."""
     queries = question.queries
     epoch = queries.state.epoch
     rules = {name: timeline.at(epoch) for name, timeline in queries.in_force.lines.items()}
     return question.page("home.html", info=queries.info(), rules=rules)
-
-
-ROUTES = (page("/", "What is here.", _home, "epochs"),)
-"""The first page."""

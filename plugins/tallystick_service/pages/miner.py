@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 
 import attrs
 from starlette.responses import Response
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_service.access import condition, own_values
-from tallystick_service.api.state import HOTKEY
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
-from tallystick_service.route import Question, page
+from tallystick_service.route import Question, Route
 from tallystick_service.shown import (
     board,
     has_board,
@@ -164,7 +164,9 @@ def _shown(standing: TypeStanding, own: Collection[str]) -> TypeStanding:
     return standing
 
 
+@partial(Route, "/miners/{hotkey}", "miner")
 def _miner(question: Question) -> Response:
+    """What one miner is paid, the steps that lead there, and where it stands."""
     hotkey = question.text("hotkey")
     return question.page(
         "miner.html",
@@ -174,15 +176,29 @@ def _miner(question: Question) -> Response:
     )
 
 
+@partial(Route, "/miners/{hotkey}/own", "service", reads=False)
 def _challenge(question: Question) -> Response:
+    """The text that a miner signs to see its own view, and how."""
     settings = question.site.settings
     challenge = challenge_of(question.request, settings, question.text("hotkey"))
     until = datetime.fromtimestamp(challenge.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return question.page("challenge.html", challenge=challenge, until=until, kinds=KEY_TYPES)
 
 
+_own = Route(
+    "/miners/{hotkey}/own",
+    "miner",
+    _miner.answer,
+    posted="The form of the challenge with its signature.",
+    proves=True,
+    is_kept=False,
+)
+"""The view that a miner has of itself, for the signature of its challenge."""
+
+
+@partial(Route, "/miners/{hotkey}/reputation.csv", "history")
 def _miner_csv(question: Question) -> Response:
-    """Return the reputation of a miner by epoch and type as CSV."""
+    """The reputation of one miner by epoch and skill type, as CSV."""
     hotkey = question.text("hotkey")
     rows = [
         (epoch, name, str(reputation))
@@ -190,40 +206,3 @@ def _miner_csv(question: Question) -> Response:
         for name, reputation in by_type.items()
     ]
     return csv_answer("reputation.csv", ("epoch", "skill_type", "reputation"), rows)
-
-
-ROUTES = (
-    page(
-        "/miners/{hotkey}",
-        "What one miner is paid, the steps that lead there, and where it stands.",
-        _miner,
-        "miner",
-        HOTKEY,
-    ),
-    page(
-        "/miners/{hotkey}/own",
-        "The text that a miner signs to see its own view, and how.",
-        _challenge,
-        "service",
-        HOTKEY,
-        reads=False,
-    ),
-    page(
-        "/miners/{hotkey}/own",
-        "The view that a miner has of itself, for the signature of its challenge.",
-        _miner,
-        "miner",
-        HOTKEY,
-        posted="The form of the challenge with its signature.",
-        proves=True,
-        is_kept=False,
-    ),
-    page(
-        "/miners/{hotkey}/reputation.csv",
-        "The reputation of one miner by epoch and skill type, as CSV.",
-        _miner_csv,
-        "history",
-        HOTKEY,
-    ),
-)
-"""The page of one miner."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from tallystick_service.route import Parameter, Question, page
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.weights import WeightRow, by_slot, by_weight, weight_table
 
 _PAGE = 64
@@ -21,7 +22,18 @@ _SORTS = {
 """The keys by which the table is sorted, by the name of the order."""
 
 
+@partial(
+    Route,
+    "/miners",
+    "board",
+    query=(
+        Parameter(name="q", meaning="a hotkey, a part of one, or a uid"),
+        Parameter(name="sort", meaning="the order of the rows", choices=tuple(_SORTS)),
+        Parameter(name="page", meaning="the number of the page, from 1", kind="number"),
+    ),
+)
 def _miners(question: Question) -> Response:
+    """Miners by weight, with changes and skill types; search by hotkey or uid."""
     wanted, order = question.text("q").strip(), question.text("sort", "weight")
     table = weight_table(question)
     rows = sorted((row for row in table.rows if _matches(row, wanted)), key=_SORTS[order])
@@ -55,17 +67,3 @@ def _matches(row: WeightRow, wanted: str) -> bool:
     if not wanted or wanted.casefold() in (row.hotkey or "").casefold():
         return True
     return row.uid is not None and str(row.uid) == wanted
-
-
-ROUTES = (
-    page(
-        "/miners",
-        "Miners by weight, with changes and skill types; search by hotkey or uid.",
-        _miners,
-        "board",
-        Parameter(name="q", meaning="a hotkey, a part of one, or a uid"),
-        Parameter(name="sort", meaning="the order of the rows", choices=tuple(_SORTS)),
-        Parameter(name="page", meaning="the number of the page, from 1", kind="number"),
-    ),
-)
-"""The table of miners."""

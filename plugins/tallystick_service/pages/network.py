@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import zip_longest
 
 from starlette.responses import Response
 
 from tallystick.numbers.nano import to_text
 from tallystick_service.api.epochs import (
-    EPOCH,
     checkpoint_of,
     epoch_row,
     epoch_view,
     weights_view,
 )
-from tallystick_service.api.state import SKILL_TYPE
 from tallystick_service.charts import Chart, Series, chart
-from tallystick_service.route import Question, page
+from tallystick_service.route import Question, Route
 from tallystick_service.shown import board_of, closings_of, public_boards, skill_types
 from tallystick_service.tables import csv_answer
 from tallystick_service.weights import newest_epoch, weight_table
@@ -74,7 +73,9 @@ def threshold_charts(history: list[tuple[int, Thresholds]]) -> dict[str, Chart]:
     return charts
 
 
+@partial(Route, "/network", "board")
 def _network(question: Question) -> Response:
+    """Weights, leaderboards, validators, epochs and thresholds."""
     opened = question.queries.state.epoch
     begun = range(max(0, opened + 1 - _EPOCHS), opened + 1)
     epochs = [epoch_row(question, number) for number in reversed(begun)]
@@ -92,33 +93,43 @@ def _network(question: Question) -> Response:
     )
 
 
+@partial(Route, "/network/epochs/{epoch}", "epochs")
 def _epoch(question: Question) -> Response:
+    """One epoch: digests, thresholds, roots, and how to prove them."""
     view = epoch_view(question, question.number("epoch") or 0)
     return question.page("epoch.html", epoch=view, checkpoint=checkpoint_of(question))
 
 
+@partial(Route, "/network/validators", "service", reads=False)
 async def _validators(question: Question) -> Response:
+    """Which validators agree, and the health of this one."""
     question = await question.versioned()
     observed = question.site.observations.observed()
     health = question.site.health().seen_by(question.viewer)
     return question.page("validators.html", observed=observed, health=health)
 
 
+@partial(Route, "/network/leaderboards/{skill_type}.csv", "board")
 def _board_csv(question: Question) -> Response:
+    """The leaderboard of a skill type as CSV."""
     skill_type = question.text("skill_type")
     _, board, _ = board_of(question, skill_type)
     rows = [(s.rank, s.hotkey, s.uid, str(s.reputation)) for s in board]
     return csv_answer("leaderboard.csv", ("rank", "hotkey", "uid", "reputation"), rows)
 
 
+@partial(Route, "/network/epochs.csv", "epochs")
 def _epochs_csv(question: Question) -> Response:
+    """The epochs as CSV."""
     opened = question.queries.state.epoch
     views_of = (epoch_row(question, n) for n in range(max(0, opened + 1 - _DRAWN), opened + 1))
     rows = [(v["epoch"], v["open"], v["at"], v["events"], v["snapshot"]) for v in views_of]
     return csv_answer("epochs.csv", ("epoch", "open", "at", "events", "snapshot"), rows)
 
 
+@partial(Route, "/network/thresholds.csv", "epochs")
 def _thresholds_csv(question: Question) -> Response:
+    """The tracked thresholds of each epoch as CSV."""
     rows = [
         (number, skill_type, name, nano)
         for number, own in thresholds_by_epoch(question)
@@ -129,7 +140,9 @@ def _thresholds_csv(question: Question) -> Response:
     return csv_answer("thresholds.csv", heads, rows, nano=(3,))
 
 
+@partial(Route, "/network/weights.csv", "weights")
 def _weights_csv(question: Question) -> Response:
+    """The newest weights that are seen, as CSV."""
     number = newest_epoch(question)
     rows: list[tuple[object, ...]] = []
     if number is not None:
@@ -140,42 +153,3 @@ def _weights_csv(question: Question) -> Response:
             pairs = zip_longest(own["uids"], own["weights"], own["uint16"], fillvalue="")
             rows += [(number, line, uid, weight, uint16) for uid, weight, uint16 in pairs]
     return csv_answer("weights.csv", ("epoch", "line", "uid", "weight", "uint16"), rows)
-
-
-ROUTES = (
-    page(
-        "/network", "Weights, leaderboards, validators, epochs and thresholds.", _network, "board"
-    ),
-    page(
-        "/network/validators",
-        "Which validators agree, and the health of this one.",
-        _validators,
-        "service",
-        reads=False,
-    ),
-    page(
-        "/network/epochs/{epoch}",
-        "One epoch: digests, thresholds, roots, and how to prove them.",
-        _epoch,
-        "epochs",
-        EPOCH,
-    ),
-    page(
-        "/network/leaderboards/{skill_type}.csv",
-        "The leaderboard of a skill type as CSV.",
-        _board_csv,
-        "board",
-        SKILL_TYPE,
-    ),
-    page("/network/epochs.csv", "The epochs as CSV.", _epochs_csv, "epochs"),
-    page(
-        "/network/thresholds.csv",
-        "The tracked thresholds of each epoch as CSV.",
-        _thresholds_csv,
-        "epochs",
-    ),
-    page(
-        "/network/weights.csv", "The newest weights that are seen, as CSV.", _weights_csv, "weights"
-    ),
-)
-"""The pages about the network."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from starlette.responses import Response
 
@@ -10,7 +11,7 @@ from tallystick.json_values import json_value
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.render import verdict
 from tallystick_service.known_rules import known_rules, rules_named
-from tallystick_service.route import Parameter, Question, page
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.rule_book import (
     constants_of,
     proofs_name,
@@ -23,7 +24,9 @@ from tallystick_state import views
 from tallystick_state.rules import StateRules
 
 
+@partial(Route, "/rules", "rules")
 def _rules(question: Question) -> Response:
+    """The rules in force and scheduled."""
     queries = question.queries
     epoch = queries.state.epoch
     in_force = queries.in_force
@@ -40,28 +43,17 @@ def _choices(known: Mapping[str, StateRules]) -> list[tuple[str, str]]:
     return [(digest, rules.rule_set.reference) for digest, rules in known.items()]
 
 
-def _rule_set(question: Question) -> Response:
-    queries = question.queries
-    rules = rules_named(queries.in_force, question.text("rules"))
-    book = rule_book(question.site, rules)
-    return question.page(
-        "rule_set.html",
-        book=book,
-        proofs=proofs_of(question.site.settings.proofs, rules.digest),
-        proofs_name=proofs_name(rules.digest),
-        known=_choices(known_rules(queries.in_force)),
-    )
-
-
-def _constants_csv(question: Question) -> Response:
-    rules = rules_named(question.queries.in_force, question.text("rules"))
-    heads = ("path", "value", "range", "meaning", "source", "line")
-    constants = constants_of(rules.loaded)
-    rows = [(c.path, c.value, c.range, c.meaning, c.source, c.line) for c in constants]
-    return csv_answer("constants.csv", heads, rows)
-
-
+@partial(
+    Route,
+    "/rules/diff",
+    "rules",
+    query=(
+        Parameter(name="old", meaning="the digest or the reference of the old rule set"),
+        Parameter(name="new", meaning="the digest or the reference of the new one"),
+    ),
+)
 def _difference(question: Question) -> Response:
+    """What two rule sets differ in, and what that can do to a score."""
     in_force = question.queries.in_force
     known = _choices(known_rules(in_force))
     old, new = question.text("old"), question.text("new")
@@ -78,6 +70,31 @@ def _difference(question: Question) -> Response:
         verdict=verdict(found),
         effects=effect_rows(found),
     )
+
+
+@partial(Route, "/rules/{reference}", "rules")
+def _rule_set(question: Question) -> Response:
+    """One rule set: formulas, constants with sources, lint, proofs."""
+    queries = question.queries
+    rules = rules_named(queries.in_force, question.text("reference"))
+    book = rule_book(question.site, rules)
+    return question.page(
+        "rule_set.html",
+        book=book,
+        proofs=proofs_of(question.site.settings.proofs, rules.digest),
+        proofs_name=proofs_name(rules.digest),
+        known=_choices(known_rules(queries.in_force)),
+    )
+
+
+@partial(Route, "/rules/{reference}/constants.csv", "rules")
+def _constants_csv(question: Question) -> Response:
+    """The constants of one rule set with their sources, as CSV."""
+    rules = rules_named(question.queries.in_force, question.text("reference"))
+    heads = ("path", "value", "range", "meaning", "source", "line")
+    constants = constants_of(rules.loaded)
+    rows = [(c.path, c.value, c.range, c.meaning, c.source, c.line) for c in constants]
+    return csv_answer("constants.csv", heads, rows)
 
 
 def effect_rows(found: RuleSetDifference) -> list[tuple[str, str, str | None, str | None]]:
@@ -97,33 +114,3 @@ def effect_rows(found: RuleSetDifference) -> list[tuple[str, str, str | None, st
 
 
 _ZERO = "0.000000000"
-
-_RULES = Parameter(name="rules", meaning="the digest or the reference of a rule set", required=True)
-
-
-ROUTES = (
-    page("/rules", "The rules in force and scheduled.", _rules, "rules"),
-    page(
-        "/rules/diff",
-        "What two rule sets differ in, and what that can do to a score.",
-        _difference,
-        "rules",
-        Parameter(name="old", meaning="the digest or the reference of the old rule set"),
-        Parameter(name="new", meaning="the digest or the reference of the new one"),
-    ),
-    page(
-        "/rules/{rules}",
-        "One rule set: formulas, constants with sources, lint, proofs.",
-        _rule_set,
-        "rules",
-        _RULES,
-    ),
-    page(
-        "/rules/{rules}/constants.csv",
-        "The constants of one rule set with their sources, as CSV.",
-        _constants_csv,
-        "rules",
-        _RULES,
-    ),
-)
-"""The pages about rules."""

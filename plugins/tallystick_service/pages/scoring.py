@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -25,7 +26,7 @@ from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
 from tallystick_service.known_rules import known_rules
-from tallystick_service.route import Parameter, Question, page
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.scoring_process import Order
 from tallystick_service.site import Site
 
@@ -164,7 +165,28 @@ def _type_of(record: str) -> str:
     return name if isinstance(name, str) else ""
 
 
+def _rules_parameter(name: str, of: str) -> Parameter:
+    return Parameter(name=name, meaning=f"the digest or reference of {of}", longest=256)
+
+
+def _edits_parameter(name: str, of: str) -> Parameter:
+    meaning = f"other values of {of}, PATH=VALUE a line"
+    return Parameter(name=name, meaning=meaning, longest=_LONGEST_EDITS)
+
+
+_PARAMETERS = (
+    Parameter(name="skill_type", meaning="the skill type whose example is taken", longest=256),
+    Parameter(name="record", meaning="a record as JSON", longest=_LONGEST_RECORD),
+    _rules_parameter("rules", "a rule set"),
+    _edits_parameter("edits", "it"),
+    _rules_parameter("other", "a second rule set"),
+    _edits_parameter("other_edits", "that"),
+)
+
+
+@partial(Route, "/playground", "scoring", query=_PARAMETERS, reads=False)
 async def _playground(question: Question) -> Response:
+    """A record and a rule set, edited and explained; what next; two rule sets beside."""
     question = await question.versioned()
     offer = await offer_of(question)
     chosen, record = _record(question, offer)
@@ -215,34 +237,3 @@ def _values(explanation: JsonObject) -> dict[str, str | None]:
     if explanation["emission"] is not None:
         values["emission"] = explanation["emission"]["value"]
     return values
-
-
-_TYPE = Parameter(name="skill_type", meaning="the skill type whose example is taken", longest=256)
-_TEXT = Parameter(name="record", meaning="a record as JSON", longest=_LONGEST_RECORD)
-
-
-def _rules_parameter(name: str, of: str) -> Parameter:
-    return Parameter(name=name, meaning=f"the digest or reference of {of}", longest=256)
-
-
-def _edits_parameter(name: str, of: str) -> Parameter:
-    meaning = f"other values of {of}, PATH=VALUE a line"
-    return Parameter(name=name, meaning=meaning, longest=_LONGEST_EDITS)
-
-
-ROUTES = (
-    page(
-        "/playground",
-        "A record and a rule set, edited and explained; what next; two rule sets beside.",
-        _playground,
-        "scoring",
-        _TYPE,
-        _TEXT,
-        _rules_parameter("rules", "a rule set"),
-        _edits_parameter("edits", "it"),
-        _rules_parameter("other", "a second rule set"),
-        _edits_parameter("other_edits", "that"),
-        reads=False,
-    ),
-)
-"""The playground."""
