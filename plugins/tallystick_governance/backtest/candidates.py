@@ -46,7 +46,7 @@ from tallystick_governance.diff.change import (
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Plugins, Registry
 
-MOST = 1 << 10
+MOST = 1 << 6
 """Maximum number of candidates of one back-test."""
 _DIGITS = 64
 """Decimal digits of the values of a sweep: more than any number of a rule set has."""

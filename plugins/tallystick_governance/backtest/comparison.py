@@ -36,10 +36,6 @@ from tallystick_governance.backtest.weights import WeightComparison
 
 EDGES = (NANO // 1_000_000, NANO // 1000, NANO // 100, NANO // 10)
 """The distances up to which flips are counted, in nano; what is farther counts in none."""
-_ALL = 12
-"""Maximum number of candidates that are all shown in full."""
-_ENDS = 4
-"""Number of the best, and of the worst, that are shown in full where there are more."""
 
 
 @attrs.frozen
@@ -290,35 +286,6 @@ def ranked(comparisons: Iterable[CandidateComparison], best_by: str) -> list[Can
         return value is None, value or 0, candidate.position
 
     return sorted(comparisons, key=key)
-
-
-@attrs.frozen
-class Selection:
-    """The candidates of a report.
-
-    Attributes:
-        every: all of them, in their order.
-        full: those that have sections of their own: all, or the best and then the worst.
-        best_by: of ``BEST_BY``, by what they are better or worse.
-    """
-
-    every: tuple[CandidateComparison, ...]
-    full: tuple[CandidateComparison, ...]
-    best_by: str
-
-    @classmethod
-    def of(cls, comparisons: Sequence[CandidateComparison], best_by: str) -> Selection:
-        """Select the candidates of a back-test that are shown in full."""
-        all_candidates = tuple(comparisons)
-        if len(all_candidates) <= _ALL:
-            return cls(all_candidates, all_candidates, best_by)
-        order = ranked(all_candidates, best_by)
-        return cls(all_candidates, (*order[:_ENDS], *order[-_ENDS:]), best_by)
-
-    @property
-    def best(self) -> int:
-        """The number of those in full that are there as the best; 0 where all are in full."""
-        return 0 if len(self.full) == len(self.every) else _ENDS
 
 
 def compare(

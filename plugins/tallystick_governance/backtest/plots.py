@@ -44,8 +44,6 @@ DARK = {
 """The colour of each on a dark page."""
 LARGEST = 12
 """Maximum number of gains, and of losses, in a plot."""
-BESIDE = 24
-"""Maximum number of candidates beside each other, unless they are one sweep."""
 STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
 """The classes of relative change, in per cent."""
 _WIDE = 26
@@ -163,8 +161,6 @@ def spread(overall: Distribution) -> Plot:
 def across(candidates: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
     """Plot the candidates beside the baseline, a picture for each metric."""
     swept = _swept(candidates)
-    if swept is None and len(candidates) > BESIDE:
-        return []
     rows = [
         {
             "candidate": _cut(number, label),

@@ -50,7 +50,6 @@ from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     FlipDistances,
-    Selection,
 )
 from tallystick_governance.backtest.distribution import (
     MinerChange,
@@ -70,7 +69,6 @@ from tallystick_governance.backtest.outcome import (
 from tallystick_governance.backtest.statistics import Interval
 from tallystick_governance.backtest.summary import summary
 from tallystick_governance.backtest.text import (
-    BEST_WORDS,
     GLOSSES,
     THRESHOLDS,
     Terms,
@@ -111,7 +109,6 @@ class CandidateSection:
     Attributes:
         comparison: the numbers.
         label: what is different about it.
-        standing: its place among many candidates; empty among a few.
         rows: how many miners its table has at most.
         alone: whether there is no other.
         drawn: whether it has plots.
@@ -121,7 +118,6 @@ class CandidateSection:
 
     comparison: CandidateComparison
     label: str
-    standing: str
     rows: int
     alone: bool = attrs.field(kw_only=True)
     drawn: bool = attrs.field(kw_only=True)
@@ -242,58 +238,33 @@ def plots() -> ModuleType | None:
     return found
 
 
-def report(outcome: Outcome, selection: Selection, command: str) -> str:
-    """Return the report of a back-test, the whole page.
-
-    Args:
-        outcome: of the back-test.
-        selection: the candidates, and which of them are shown in full.
-        command: how to do it again.
-    """
-    drawing, labels = plots(), _labels(selection.every)
-    sections = list(_sections(selection, labels, drawn=drawing is not None))
+def report(outcome: Outcome, comparisons: Sequence[CandidateComparison], command: str) -> str:
+    """Return the report of a back-test, the whole page; arguments as of `summary`."""
+    drawing, labels = plots(), _labels(comparisons)
+    many = len(comparisons)
+    sections = [
+        CandidateSection(
+            candidate,
+            label,
+            max(_FEWEST, _ROWS // max(many, 1)),
+            alone=many == 1,
+            drawn=drawing is not None,
+            folded=many >= _FOLDED,
+        )
+        for candidate, label in zip(comparisons, labels, strict=True)
+    ]
     template = environment().get_template("report.html")
     return template.render(
         outcome=outcome,
         engine=f"tallystick {version('tallystick')}",
-        comparisons=selection.every,
-        shown=selection,
-        best_words=BEST_WORDS[selection.best_by],
+        comparisons=comparisons,
         thresholds=THRESHOLDS[outcome.thresholds],
         labels=labels,
-        linked={candidate.position for candidate in selection.full},
         sections=sections,
         plots=drawing,
         terms=Terms(),
         command=command,
     )
-
-
-def _sections(
-    selection: Selection, labels: Sequence[str], *, drawn: bool
-) -> Iterator[CandidateSection]:
-    many = len(selection.full)
-    rows = max(_FEWEST, _ROWS // max(many, 1))
-    for number, candidate in enumerate(selection.full):
-        yield CandidateSection(
-            candidate,
-            labels[candidate.position - 1],
-            _standing(selection, number),
-            rows,
-            alone=len(selection.every) == 1,
-            drawn=drawn,
-            folded=many >= _FOLDED,
-        )
-
-
-def _standing(selection: Selection, number: int) -> str:
-    """Say the place of a candidate among many."""
-    if not selection.best:
-        return ""
-    every, full = len(selection.every), len(selection.full)
-    rank = number + 1 if number < selection.best else every - full + number + 1
-    best = BEST_WORDS[selection.best_by]
-    return f"{grouped(rank)} of {counted(every, 'candidate')}: {best} is best."
 
 
 def _labels(comparisons: Sequence[CandidateComparison]) -> list[str]:
@@ -313,12 +284,12 @@ class Written:
 
     Attributes:
         folder: as it was named.
-        shown: every candidate but the baseline, and those that the report has in full.
+        comparisons: of every candidate but the baseline, in order.
         digests: of every file, by name.
     """
 
     folder: Path
-    shown: Selection
+    comparisons: tuple[CandidateComparison, ...]
     digests: dict[str, str]
 
 
@@ -354,15 +325,11 @@ class Building:
         table = tables.weight_table(weights, self._names[candidate], miners)
         self._append("weights.parquet", table)
 
-    def finish(self, outcome: Outcome, shown: Selection, command: str) -> Written:
-        """Write everything else.
-
-        Args:
-            outcome: of the whole back-test.
-            shown: every candidate but the baseline, and those that the report has in full.
-            command: how to do it again, for the reader of the report.
-        """
-        for candidate in shown.every:
+    def finish(
+        self, outcome: Outcome, comparisons: Sequence[CandidateComparison], command: str
+    ) -> Written:
+        """Write everything else; arguments as of `summary`."""
+        for candidate in comparisons:
             self._append("miners.parquet", tables.miner_table(candidate))
             self._append("migrations.parquet", tables.migration_table(candidate))
             if candidate.incentives is not None:
@@ -374,10 +341,10 @@ class Building:
         with output_errors(self._final):
             for rows in self._rows.values():
                 rows.close()
-        self._write(REPORT, report(outcome, shown, command))
-        values = summary(outcome, shown.every, command, self._digests())
+        self._write(REPORT, report(outcome, comparisons, command))
+        values = summary(outcome, comparisons, command, self._digests())
         self._write(SUMMARY, json_text(values, indent=2, sort_keys=True) + "\n")
-        return Written(self._final, shown, self._digests())
+        return Written(self._final, tuple(comparisons), self._digests())
 
     def _open(self, name: str, schema: pa.Schema) -> RowGroupWriter:
         with output_errors(self._final):

@@ -20,7 +20,6 @@ from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick_governance.backtest.candidates import Candidate, all_thresholds
 from tallystick_governance.backtest.comparison import (
     CandidateComparison,
-    Selection,
     compare,
     ranked,
 )
@@ -61,6 +60,8 @@ from tallystick_governance.backtest.weights import WeightComparison, compare_wei
 from tallystick_governance.revision import revise
 
 _BOOTSTRAP = Bootstrap()
+_TOGETHER = 12
+"""Candidates whose intervals are computed in one pass: each has all miners of all stretches."""
 
 
 def backtest(  # noqa: PLR0913  # what a back-test is made of
@@ -70,7 +71,6 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     *,
     with_state: bool = False,
     command: str = "",
-    best_by: str = "share-moved",
     bootstrap: Bootstrap = _BOOTSTRAP,
     network: Network | None = None,
     start: Start | None = None,
@@ -88,7 +88,6 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         folder: where the results go; one that is there must be an earlier back-test.
         with_state: whether to replay the epochs, with reputations and tracked thresholds.
         command: how to do it again, for the report.
-        best_by: of ``BEST_BY``, by what the report calls candidates better or worse.
         bootstrap: how epochs are drawn for the uncertainty of what changes.
         network: the validators of a subnet; then what happens while only some adopt a candidate
             is computed, too.
@@ -122,16 +121,19 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             attrs.evolve(compare(outcome, position, build.distances), weight=weights.get(position))
             for position in range(1, len(candidates))
         ]
-        # another pass over the history and the epochs of a network are for candidates in full alone
-        chosen = Selection.of(compared, best_by).full
-        intervals = run.uncertainties(outcome, chosen, bootstrap)
-        for candidate in chosen:
-            compared[candidate.position - 1] = attrs.evolve(
+        intervals = dict[int, Uncertainty | None]()
+        for begin in range(0, len(compared), _TOGETHER):
+            chosen = compared[begin : begin + _TOGETHER]
+            intervals |= run.uncertainties(outcome, chosen, bootstrap)
+        compared = [
+            attrs.evolve(
                 candidate,
                 uncertainty=intervals.get(candidate.position),
                 incentives=None if network is None else _incentives(candidates, candidate, network),
             )
-        return outcome, build.finish(outcome, Selection.of(compared, best_by), command)
+            for candidate in compared
+        ]
+        return outcome, build.finish(outcome, compared, command)
 
 
 def _compared_weights(
@@ -384,23 +386,35 @@ class Best:
 
 
 def best_of(
-    baseline: Candidate, shown: Selection, file: Path, *, follow_links: bool = False
+    baseline: Candidate,
+    comparisons: Iterable[CandidateComparison],
+    best_by: str,
+    file: Path,
+    *,
+    follow_links: bool = False,
 ) -> Best:
     """Write the best candidate that a sweep made of the baseline, as `revise` revises it.
+
+    Args:
+        baseline: which the sweeps change.
+        comparisons: of every other candidate.
+        best_by: of ``BEST_BY``, by what one is the best.
+        file: to write.
+        follow_links: whether the name of the file may be a link.
 
     Raises:
         TallystickError: no candidate is of a sweep alone: each is one that was given.
         OutputError: the file cannot be written.
     """
-    swept = [candidate for candidate in shown.every if candidate.identity.changes]
+    swept = [candidate for candidate in comparisons if candidate.identity.changes]
     if not swept:
         raise TallystickError(
             "found no candidate of a sweep beside those that were given, expected one to write"
         )
-    best = ranked(swept, shown.best_by)[0].identity
+    best = ranked(swept, best_by)[0].identity
     revision = revise(
         baseline.rules, [(candidate.path, candidate.value) for candidate in best.changes]
     )
     revision.write(file, follow_links=follow_links)
     new = revision.loaded
-    return Best(best.name, shown.best_by, new.rule_set.reference, new.digest, str(file))
+    return Best(best.name, best_by, new.rule_set.reference, new.digest, str(file))

@@ -5,7 +5,7 @@ Numbers are shortened for reading, from the published ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
@@ -15,7 +15,6 @@ from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     Distances,
-    Selection,
 )
 from tallystick_governance.backtest.distribution import (
     Concentration,
@@ -43,14 +42,6 @@ from tallystick_governance.backtest.statistics import (
 )
 from tallystick_governance.backtest.weights import WeightComparison
 
-BEST_WORDS = {
-    "share-moved": "the smallest share of weight that changes hands",
-    "tau-b": "the order most like that of the baseline",
-    "gini": "the lowest Gini",
-    "hhi": "the lowest HHI",
-    "flips": "the fewest flips",
-}
-"""The best value in words, by the names of ``BEST_BY``."""
 THRESHOLDS = {
     "seed": (
         "those of a new network: every epoch has the seeds of each rule set; --with-state replays "
@@ -248,8 +239,8 @@ def flips(candidate: CandidateComparison) -> str:
     return f"{sentence} {near(distances)}" if distances.known else sentence
 
 
-def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
-    """Yield a back-test for a terminal, line by line."""
+def terminal_lines(outcome: Outcome, comparisons: Sequence[CandidateComparison]) -> Iterator[str]:
+    """Yield a back-test for a terminal, line by line; arguments as of `summary`."""
     history = outcome.history
     if THRESHOLDS[outcome.thresholds]:
         yield f"thresholds  {THRESHOLDS[outcome.thresholds]}"
@@ -261,18 +252,15 @@ def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
     if history.period is not None:
         yield f"period  {span(history.period)}"
         uncertainties = [
-            candidate.uncertainty for candidate in shown.full if candidate.uncertainty is not None
+            candidate.uncertainty for candidate in comparisons if candidate.uncertainty is not None
         ]
         if len(history.period.keys) == 1:
             yield "intervals  none, as the history has one round"
         elif uncertainties:
             yield f"intervals  {drawn_of(uncertainties[0])}"
     yield f"{outcome.baseline.identity.name}  the baseline"
-    for candidate in shown.full:
+    for candidate in comparisons:
         yield from _candidate_lines(candidate)
-    others = len(shown.every) - len(shown.full)
-    if others:
-        yield f"{numbered(others, 'more candidate')} between the best and the worst of these"
 
 
 def _candidate_lines(candidate: CandidateComparison) -> Iterator[str]:

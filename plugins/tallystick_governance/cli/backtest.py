@@ -94,7 +94,7 @@ with_state_option = click.option(
     type=click.Choice(_BEST_BY),
     default="share-moved",
     show_default=True,
-    help="The figure that is least in the best candidates; tau-b: most.",
+    help="The figure that is least in the candidate of --write-best; tau-b: most.",
 )
 @click.option(
     "--write-best",
@@ -197,7 +197,6 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
             output,
             with_state=with_state,
             command=repeating_command(_ELSEWHERE),
-            best_by=best_by,
             bootstrap=bootstrap,
             network=network,
             start=None if state is None else _start(state),
@@ -209,9 +208,11 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
         )
     best = None
     if write_best is not None:
-        best = best_of(candidates[0], written.shown, write_best, follow_links=follow_links)
+        best = best_of(
+            candidates[0], written.comparisons, best_by, write_best, follow_links=follow_links
+        )
     view = _described(outcome, written) | ({"best": attrs.asdict(best)} if best else {})
-    lines = [*terminal_lines(outcome, written.shown), f"results  {written.folder}"]
+    lines = [*terminal_lines(outcome, written.comparisons), f"results  {written.folder}"]
     lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
     show(view, lines)
     rejects = outcome.history.rejects
@@ -230,7 +231,7 @@ def _described(outcome: Outcome, written: Written) -> dict[str, object]:
     from tallystick_governance.backtest.summary import headlines
 
     return {
-        **headlines(outcome, written.shown.every),
+        **headlines(outcome, written.comparisons),
         "candidates": [candidate.identity.name for candidate in outcome.candidates],
         "files": written.digests,
         "folder": str(written.folder),

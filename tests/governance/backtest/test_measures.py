@@ -98,12 +98,12 @@ def test_without_groups_the_weights_are_not_known_and_emission_is_the_headline(
     facts, candidates = tmp_path / "facts.parquet", candidates_of(rules, (), scorer.registry)
     extract_file(source, facts, scorer.registry)
     _, written = backtest(facts, candidates, tmp_path / "out")
-    (compared,) = written.shown.every
+    (compared,) = written.comparisons
     assert compared.weight is not None
     assert "groups by the field track, which no facts file keeps" in compared.weight.unknown
     assert compared.weight.distribution is None
     assert compared.headline is compared.overall
     assert "weights of the epochs are not known" in (tmp_path / "out" / "report.html").read_text()
     _, written = backtest(source, candidates, tmp_path / "out")
-    assert written.shown.every[0].weight is not None
-    assert written.shown.every[0].weight.unknown == ""
+    assert written.comparisons[0].weight is not None
+    assert written.comparisons[0].weight.unknown == ""

@@ -19,7 +19,7 @@ from governance.backtest.made_up import (
     outcome,
 )
 
-from tallystick_governance.backtest.comparison import Selection, compare
+from tallystick_governance.backtest.comparison import compare
 from tallystick_governance.backtest.outcome import Outcome
 from tallystick_governance.backtest.report import ALWAYS, FILES, SOMETIMES, Written, building
 
@@ -37,7 +37,7 @@ def write(folder: Path, found: Outcome, *, many: int = 40) -> Written:
         shown = [compare(found, n, out.distances) for n in range(1, len(names))]
         if found.baseline.state is not None:
             shown = [adopted(each) for each in shown]
-        return out.finish(found, Selection.of(shown, "share-moved"), COMMAND)
+        return out.finish(found, shown, COMMAND)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_many_small_parts_become_large_row_groups(tmp_path: Path) -> None:
     with building(tmp_path / "out", names) as out:
         for _ in range(5):
             out.flips(part)
-        out.finish(found, Selection.of(compared(found), "share-moved"), COMMAND)
+        out.finish(found, compared(found), COMMAND)
     metadata = pq.read_metadata(tmp_path / "out" / "flips.parquet")
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     assert sizes == [65536, 65536, 150_000 - 2 * 65536]
@@ -112,7 +112,7 @@ def test_many_small_parts_become_large_row_groups(tmp_path: Path) -> None:
 def test_a_history_without_flips_has_an_empty_file_of_them(tmp_path: Path) -> None:
     found = outcome(many=8)
     with building(tmp_path / "out", ["a", "b"]) as out:
-        out.finish(found, Selection.of(compared(found), "share-moved"), COMMAND)
+        out.finish(found, compared(found), COMMAND)
     table = pq.read_table(tmp_path / "out" / "flips.parquet")
     assert (len(table), table.schema.names) == (0, ALWAYS["flips.parquet"].names)
 

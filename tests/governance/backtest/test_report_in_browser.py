@@ -13,7 +13,6 @@ from browser import ROOT, Opened, browser
 from governance.backtest.made_up import adopted, compared, outcome, uncertain
 from playwright.sync_api import Browser, Locator
 
-from tallystick_governance.backtest.comparison import Selection
 from tallystick_governance.backtest.outcome import Outcome
 from tallystick_governance.backtest.report import report
 
@@ -47,8 +46,7 @@ def html_of(found: Outcome) -> str:
     every = [uncertain(each) for each in compared(found)]
     if len(every) == 1:
         every = [adopted(each) for each in every]
-    shown = Selection.of(every, "share-moved")
-    return report(found, shown, "tallystick backtest year.parquet -o DIR")
+    return report(found, every, "tallystick backtest year.parquet -o DIR")
 
 
 class Pages:
