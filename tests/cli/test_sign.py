@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import Finished, message_of, run
+from state.signing import Key
 from state.store.test_round_groups import HOTKEYS, PYTHON, of_round
 from state.subnet import event, record, written
 from trust.council import hotkey, key, key_file, root, signer, tables, toml
@@ -27,7 +28,7 @@ def folder(private_files: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     for name in ("alice", "bob", "mallory"):
         Path(f"{name}.pem").write_bytes(key_file(name))
-    Path("eve").write_text(json.dumps({"secretSeed": f"0x{b'eve'.ljust(32, b'.').hex()}"}))
+    Path("eve").write_text(json.dumps({"secretSeed": f"0x{Key('eve').seed.hex()}"}))
     Path("trust.toml").write_text(toml(tables()))
     return tmp_path
 

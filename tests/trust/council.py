@@ -1,4 +1,4 @@
-"""Keys of both types from fixed seeds, trust files over them, and statements that they sign."""
+"""The keys of `state.signing` as signers of the engine, trust files over them, what they sign."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -6,7 +6,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from state.signing import toml
+from state import signing
+from state.signing import NETWORK, Key, toml
 
 from tallystick_state.trust import trust_file
 from tallystick_state.trust.encoding import ss58_text
@@ -17,13 +18,12 @@ from tallystick_state.trust.signers import of_private, of_seed
 from tallystick_state.trust.statement import ADOPTION, Statement, Subject
 
 GENESIS, OLD, NEW = (f"sha256:{digit * 64}" for digit in "abc")
-NETWORK = "subnet-42"
 
 
 @cache
 def signer(name: str, kind: KeyType = "ed25519") -> Signer:
-    """A signer whose seed is its name."""
-    seed = name.encode().ljust(32, b".")
+    """The key of a person, who signs by the engine."""
+    seed = Key(name).seed
     if kind == "sr25519":
         return of_seed(seed)
     return of_private(Ed25519PrivateKey.from_private_bytes(seed))
@@ -31,8 +31,7 @@ def signer(name: str, kind: KeyType = "ed25519") -> Signer:
 
 def key_file(name: str) -> bytes:
     """The key of Ed25519 of a name, as a file without a password."""
-    seed = name.encode().ljust(32, b".")
-    return Ed25519PrivateKey.from_private_bytes(seed).private_bytes(
+    return Ed25519PrivateKey.from_private_bytes(Key(name).seed).private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
@@ -46,23 +45,13 @@ def hotkey(name: str) -> str:
 
 def key(name: str, kind: KeyType = "ed25519", hotkey: str | None = None) -> dict[str, Any]:
     """A key of a trust file."""
-    found = {"type": kind, "public": signer(name, kind).public.data.hex()}
-    return found if hotkey is None else {**found, "hotkey": hotkey}
+    return signing.key(Key(name, kind), hotkey)
 
 
 def tables(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # any TOML value
     """The tables of a trust file: a council of two of three; a change to None leaves a key out."""
-    found = {
-        "format": 1,
-        "version": 1,
-        "network": NETWORK,
-        "adopt": ["council"],
-        "root": ["council"],
-        "events": [hotkey("eve")],
-        "keys": {name: key(name) for name in ("alice", "bob", "carol")},
-        "groups": {"council": {"keys": ["alice", "bob", "carol"], "threshold": 2}},
-    }
-    return {name: value for name, value in {**found, **changes}.items() if value is not None}
+    keys = {name: key(name) for name in ("alice", "bob", "carol")}
+    return signing.root(**{"keys": keys, "events": [hotkey("eve")], **changes})
 
 
 def root(**changes: Any) -> TrustRoot:  # noqa: ANN401  # as above

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from state.signing import ALICE
 from trust.council import hotkey, key, root, signed, signer, tables, to_adopt, toml
 
 from tallystick.errors import TrustError
@@ -24,7 +25,7 @@ def wallet(**changes: Any) -> str:  # noqa: ANN401  # any JSON value
     found = {
         "accountId": f"0x{alice.hex()}",
         "publicKey": f"0x{alice.hex()}",
-        "secretSeed": f"0x{b'alice'.ljust(32, b'.').hex()}",
+        "secretSeed": f"0x{ALICE.seed.hex()}",
         "ss58Address": hotkey("alice"),
     }
     return json.dumps({name: value for name, value in {**found, **changes}.items() if value})

@@ -10,6 +10,7 @@ import sr25519
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from state.signing import ALICE
 from trust.council import hotkey, signer
 
 from tallystick.errors import OutputError, TrustError
@@ -19,7 +20,7 @@ from tallystick_state.trust.signers import new_key, of_command, read_key, read_w
 pytestmark = pytest.mark.usefixtures("private_files")
 
 MESSAGE = b"DSSEv1 4 text 7 message"
-_SEED = b"alice".ljust(32, b".")
+_SEED = ALICE.seed
 
 # a stranger's implementation of the same contract
 ED25519_PROGRAM = f"""
@@ -69,15 +70,6 @@ def test_a_key_is_never_replaced(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
     with pytest.raises(OutputError, match="cannot be written"):
         new_key(tmp_path / "none" / "key.pem", None)
-
-
-def test_a_wrong_password(tmp_path: Path) -> None:
-    path = tmp_path / "key.pem"
-    new_key(path, b"secret")
-    for password in (b"Secret", b""):
-        with pytest.raises(TrustError) as error:
-            read_key(path, lambda given=password: given)
-        assert error.value.code == "wrong-password"
 
 
 def test_a_key_that_openssl_would_write(tmp_path: Path) -> None:
