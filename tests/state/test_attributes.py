@@ -1,12 +1,14 @@
-"""What rules ask of a round beside the records: said as an epoch is closed, and kept in the log."""
+"""Rules of measures and groups, with what they ask of a round beside the records.
+
+It is said as an epoch is closed, and kept in the log.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,12 +21,16 @@ from state.chronicle import digest_of
 from state.resealed import reseal
 from state.subnet import Record, hotkeys, written
 
+import tallystick
 from tallystick.errors import DamagedError, InputError, StateError
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import from_text
 from tallystick.scoring.scorer import Scorer
+from tallystick_allocation.allocate import Allocation
+from tallystick_state import views
 from tallystick_state.attributes import read_attributes
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
+from tallystick_state.step_roots import result_row
 from tallystick_state.transfer import export_state, import_state
 
 ALLOCATION = """
@@ -42,10 +48,8 @@ steps = [
   { name = "weight", do = "reserve", of = "smooth", key = "round.reserved", share = "round.share", publish = true },
 ]
 """  # noqa: E501  # as a rule set has it
-SHARES = {"slow": Fraction(1, 4), "fast": Fraction(3, 4)}
-PARTS = Fraction(3, 5), Fraction(2, 5)
+TRACKS = ("slow", "fast")
 MINERS = 8
-Averages = dict[str, Fraction]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +77,7 @@ def sent(epoch: int, seed: int = 5) -> list[Record]:
     for line in range(1, 25):
         values = {
             "hotkey": name(random.randrange(MINERS)),
-            "track": random.choice(("slow", "fast")),
+            "track": random.choice(TRACKS),
             "weight": random.choice((2, 4)),
             "lost": 0,
             "round": 2 * epoch + line % 2,
@@ -91,60 +95,23 @@ def said(epoch: int, **changes: Any) -> dict[str, Any]:  # noqa: ANN401  # of a 
     return {"format": 1, "round": about, "miners": helpers}
 
 
-def simulated(
-    lines: Sequence[Record], told: Mapping[str, Any], averages: Averages
-) -> tuple[Averages, Averages]:
-    """The averages after an epoch, and its weights, in fractions."""
-    about = told["round"]
+def allocated(
+    scorer: Scorer, lines: Sequence[Record], told: Mapping[str, Any], carry: Allocation | None
+) -> Allocation:
+    """What `tallystick.allocate` makes of the rounds of an epoch, one after the other."""
     for number in sorted({line["round"] for line in lines}):
-        new, present = Averages(), set[str]()
-        parts: dict[str, Averages] = {}
-        for track in SHARES:
-            sums = Averages()
-            for line in lines:
-                if (line["round"], line["track"]) == (number, track):
-                    hotkey, units = line["miner"]["hotkey"], line["submission"]["weight"]
-                    # the rate of the rule set is a half; nothing was lost
-                    care = Fraction(str(line["checks"]["care"]))
-                    sums[hotkey] = sums.get(hotkey, Fraction()) + Fraction(units, 2) * care
-            present |= {*sums}
-            first = sorted(sums, key=lambda h: (-sums[h], ticket(about["salt"], track, h)))[
-                :2
-            ]  # at once
-            whole = sum(PARTS[: len(first)])
-            parts[track] = {h: p / whole for h, p in zip(first, PARTS, strict=False)}
-        active = [track for track in SHARES if parts[track]]
-        spare = 1 - sum(SHARES[track] for track in active)
-        for track in active:
-            for hotkey, part in parts[track].items():
-                share = SHARES[track] + spare / len(active)
-                new[hotkey] = new.get(hotkey, Fraction()) + share * part
-        helpers = {h for h in present if told["miners"].get(h, {}).get("helper")}
-        if helpers:
-            for hotkey in {*new} | helpers:
-                part = Fraction(hotkey in helpers, len(helpers))
-                new[hotkey] = Fraction(9, 10) * new.get(hotkey, Fraction()) + part / 10
-        moved = {
-            h: averages.get(h, Fraction())
-            if h not in new
-            else Fraction(3, 10) * new[h] + Fraction(7, 10) * averages.get(h, Fraction())
-            for h in {*averages, *new}
-        }
-        whole = sum(moved.values())
-        averages = {h: Fraction(round(each / whole * NANO), NANO) for h, each in moved.items()}
-    share, key = Fraction(about["share"]), about["reserved"]
-    weights = {h: each * (1 - share) for h, each in averages.items()}
-    weights[key] = weights.get(key, Fraction()) + share
-    whole = sum(weights.values())
-    return averages, {h: each / whole for h, each in weights.items()}
-
-
-def ticket(salt: str, track: str, hotkey: str) -> str:
-    return hashlib.sha256(f"{salt}:{track}:{hotkey}".encode()).hexdigest()
-
-
-def nano(found: Mapping[str, Fraction]) -> dict[str, int]:
-    return {h: n for h, each in sorted(found.items()) if (n := round(each * NANO))}
+        units = defaultdict[tuple[str, str], list[str]](list)
+        for found in scorer.score_many([line for line in lines if line["round"] == number]):
+            row = found.to_dict()
+            units[row["miner_hotkey"], row["group"]].append(row["measures"]["units"])
+        miners = [
+            {"hotkey": name(n), "uid": n, "track": track, "units": units[name(n), track]}
+            for n in range(MINERS)
+            for track in TRACKS
+        ]
+        carry = tallystick.allocate(scorer, miners, round=told, carry=carry)
+    assert carry is not None
+    return carry
 
 
 def carry_of(ledger: Ledger) -> dict[str, int]:
@@ -156,32 +123,31 @@ def weights_of(ledger: Ledger, told: Mapping[str, Any] | None = None) -> dict[st
     with ledger.queries() as queries:
         rules = [queries.weighing("parcels")]
         given = None if told is None else read_attributes(told, rules)["parcels"]
-        found = queries.line_weights("parcels", (), given)
-    return {h: weight for h, weight in sorted(found.weights.items()) if weight}
+        return dict(queries.line_weights("parcels", (), given).weights)
 
 
-@pytest.mark.nightly
 def test_what_is_carried_comes_of_what_was_said_and_the_log_keeps_it(
     where: str, rules: tuple[Path, Scorer], tmp_path: Path
 ) -> None:
-    averages, leaves = Averages(), list[str]()
+    expected, leaves = None, list[str]()
     with begun(where, rules) as ledger:
         for epoch in range(3):
             ledger.import_events(written(tmp_path / "lines.jsonl", sent(epoch)))
             for number in (2 * epoch, 2 * epoch + 1):
                 own = [line for line in sent(epoch) if line["round"] == number]
                 ledger.close_round(own)
-            averages, weights = simulated(sent(epoch), said(epoch), averages)
-            assert weights_of(ledger, said(epoch)) == nano(weights)
+            expected = allocated(rules[1], sent(epoch), said(epoch), expected)
+            weights = dict(expected.weights)
+            assert weights_of(ledger, said(epoch)) == weights
             with pytest.raises(StateError, match="--round FILE") as caught:
                 ledger.close_epoch()
             assert caught.value.code == "attribute-missing"
             assert ledger.open_epoch() == epoch
             (tmp_path / "round.json").write_text(json.dumps(said(epoch)))
             ledger.close_epoch(round=tmp_path / "round.json")
-            assert carry_of(ledger) == nano(averages)
+            assert carry_of(ledger) == dict(expected.carry["smooth"])
             # what was said of the last epoch holds until there are other records
-            assert weights_of(ledger) == nano(weights)
+            assert weights_of(ledger) == weights
         verify(ledger)
         with ledger.epoch_log() as log:
             leaves = [leaf.to_bytes().decode() for leaf in log.leaves]
@@ -189,13 +155,37 @@ def test_what_is_carried_comes_of_what_was_said_and_the_log_keeps_it(
         wanted = digest_of(ledger)
         export_state(ledger, tmp_path / "state.jsonl")
     told = {row[0]: row[-1]["weight"] for row in rows if row[-1]["weight"] is not None}
-    assert {h: round(Fraction(text) * NANO) for h, text in told.items()} == nano(weights)
+    assert {h: from_text(text) for h, text in told.items()} == {
+        h: n for h, n in weights.items() if n
+    }
     import_state(tmp_path / "state.jsonl", tmp_path / "copy.db", registry=rules[1].registry)
     with again(tmp_path / "copy.db", rules) as copy:
         assert digest_of(copy) == wanted
-        assert weights_of(copy) == nano(weights)
+        assert weights_of(copy) == weights
         with copy.epoch_log() as log:
             assert [leaf.to_bytes().decode() for leaf in log.leaves] == leaves
+
+
+def test_a_state_keeps_measures_and_groups_and_shows_no_quality(
+    where: str, rules: tuple[Path, Scorer]
+) -> None:
+    lines = [*sent(0), parcels.missed(99, hotkey=name(0), track="fast")]
+    with begun(where, rules) as ledger:
+        ledger.import_events(lines)
+        with ledger.store.reading() as transaction:
+            found = {event.task_id: event for event in transaction.events(0)}
+        for line in lines:
+            event = found[line["task_id"]]
+            wanted = parcels.expected(line) if "submission" in line else {}
+            assert event.group == line["track"]
+            assert event.measures == {n: text for n, text in wanted.items() if text is not None}
+            assert result_row(event)[-1].get("measures", {}) == event.measures
+            assert (event.quality, event.emission) == (None, None)
+        ledger.close_epoch(round=said(0))
+        with ledger.queries() as queries:
+            profile = queries.profile(name(0))
+    assert (profile.reputation, profile.rank) == ({}, {"parcel": None})
+    assert "quality" not in json.dumps(views.profile(profile, ()))
 
 
 def test_neither_order_nor_batches_matter_to_what_is_said_nor_does_an_adoption(
