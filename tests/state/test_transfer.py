@@ -108,6 +108,10 @@ CHANGES: dict[str, Change] = {
         '{"row":[1,"sha256:0","{}"],"table":"tallystick_epochs"}\n',
         *lines[1:],
     ],
+    "a log that was chained anew below its header": lambda lines: [
+        lines[0],
+        *rechained(lines, _edit("signal", '"round":99', '"round":98'))[1:],
+    ],
     "a file of records": lambda _: [json.dumps(record("t1")) + "\n"],
 }
 
@@ -209,6 +213,7 @@ FAST = (
     *[*FORGED][::4],
     *("the number of an adoption", "an event of a round before the first"),
     *("a carried miner", "later pools in another spelling"),
+    "a log that was chained anew below its header",
 )
 
 
