@@ -115,30 +115,6 @@ def test_of_many_bad_lines_each_cause_is_told_once_and_all_are_kept(subnet: Subn
     assert line.endswith("; the same in 4999 more lines: 2, 3, 4, 5, 6, …")
 
 
-def test_what_is_known_stays_known_in_later_epochs(subnet: Subnet) -> None:
-    subnet.ledger.close_epoch()
-    before = subnet.look()
-    assert subnet.ledger.import_events(subnet.folder / "r.jsonl").duplicates == 3
-    assert subnet.look() == before
-    found = subnet.ledger.import_events([record("t1", consensus=0.5)])
-    assert (found.events, found.quarantined) == (0, {"closed-epoch": 1})
-    assert digest_of(subnet.ledger) == before[0]
-
-
-def test_the_same_task_in_another_round_of_another_validator_or_type_is_new(
-    subnet: Subnet,
-) -> None:
-    ledger = subnet.ledger
-    ledger.register("hk-1", 1, [PYTHON, "mcp_server"])
-    lines = [
-        *(record("t1", round=1), record("t1", validator="val-2")),
-        *(record("t1", skill_type="mcp_server"), record("t1", "hk-2")),
-        event("e1", "rerun_fail", "t1", validator="val-2"),
-    ]
-    recorded = ledger.import_events(written(subnet.folder / "new.jsonl", lines))
-    assert (recorded.events, recorded.duplicates) == (5, 0)
-
-
 def test_every_code_is_met_here() -> None:
     met = {case.split(" ")[0] for case in BAD} | {"other-epoch", "other-round"}
     # it takes rules that change: test_adopted_rules.py

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from state import subnet
 from state.chronicle import digest_of
-from state.subnet import Record, event, hotkeys, record, written
+from state.subnet import Record, event, hotkeys, record
 from state.variants import put, variant
 
 from tallystick import Ledger, Reject, Result
@@ -256,29 +256,6 @@ def test_a_bad_record_does_not_lose_the_groups_of_a_step(tmp_path: Path) -> None
             assert [is_good(each) for each in found.results] == [False, True]
         with pytest.raises(InputError, match="found no record of any of 1 group"):
             ledger.close_round([record("t3", consensus=None)], groups=[group], bad="reject")
-
-
-def test_mappings_and_lines_come_to_what_a_file_does(tmp_path: Path) -> None:
-    """Records and late events, of a program as of a file."""
-    given = [record("t1"), event("e1", "rerun_fail", "t1"), record("t2", consensus=0.5)]
-    digests = set[str]()
-    sources: list[Any] = [
-        written(tmp_path / "lines.jsonl", given),
-        str(tmp_path / "lines.jsonl"),
-        given,
-        (dict(each) for each in given),
-        [json.dumps(each) for each in given],
-        (tmp_path / "lines.jsonl").open("rb"),
-    ]
-    for number, source in enumerate(sources):
-        ledger = Ledger.create(tmp_path / f"{number}.db", "skills@1.0.0")
-        ledger.register("hk-1", 1, ["executable_python"])
-        assert ledger.import_events(source) == Ingested(3, 0)
-        assert ledger.import_events(given) == Ingested(0, 3)
-        with ledger.queries() as queries:
-            digests.add(queries.digest())
-    sources[-1].close()
-    assert len(digests) == 1
 
 
 @pytest.mark.parametrize("source", [None, 5, {"task_id": "one record"}, b"records.jsonl"])
