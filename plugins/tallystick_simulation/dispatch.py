@@ -1,4 +1,4 @@
-"""Dispatches: the tasks that a group of a skill type is given in a round, and its answers."""
+"""Dispatches: the task that a group of a skill type is given in a round, and its answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO
 from tallystick.records.schema import MISSED
 from tallystick.scoring.bound import BoundType
-from tallystick_simulation.network import Network, Participant, Table
+from tallystick_simulation.network import Network, Participant
 from tallystick_simulation.pool import Key
 from tallystick_simulation.strategy import HONEST, MinerStrategy
 from tallystick_simulation.switches import Switches
 from tallystick_simulation.type_run import NO_CONSENSUS, GroupKey, TypeRun
-from tallystick_state.collusion import Alignments, Pair
+from tallystick_state.collusion import Alignments
 from tallystick_state.groups import Group, select_group
 from tallystick_state.miners import FLAG
 from tallystick_state.model import State
@@ -49,14 +49,13 @@ _BYTES, _DROPPED, _KEPT = 8, 33, 31
 
 @attrs.frozen(eq=False)
 class Answers:
-    """The answers of members of groups of one skill type to their tasks, a row each.
+    """The answers of members of groups of one skill type to the tasks of rounds, a row each.
 
     Attributes:
         hotkeys: by which they were given.
         places: of the participants.
         roles: codes.
         numbers: of the rounds.
-        tasks: numbers of the tasks in their rounds.
         rows: of the pool; -1 for no answer.
         consensus: places among those of the type.
         penalties: places among the penalties; -1 for none.
@@ -66,7 +65,6 @@ class Answers:
     places: Column
     roles: Column
     numbers: Column
-    tasks: Column
     rows: Column
     consensus: Column
     penalties: Column
@@ -121,34 +119,27 @@ class Dispatcher:
         members, has_consensus = self._members(state, name, number)
         if not members:
             return None
-        tasks = draws((network.seed, "tasks", name, number), network.tasks, of_type.pool.tasks)
-        rows = np.stack([self._rows(of_type, hotkey, members, tasks) for hotkey, _ in members])
+        task = draws((network.seed, "tasks", name, number), 1, of_type.pool.tasks)
+        rows = np.concatenate([self._rows(of_type, hotkey, members, task) for hotkey, _ in members])
         places = np.array([self.owner[hotkey] for hotkey, _ in members])
         roles = np.array([role for _, role in members])
-        consensus: Table = np.full(rows.shape, NO_CONSENSUS, np.int64)
+        consensus: Column = np.full(len(members), NO_CONSENSUS, np.int64)
         if has_consensus and of_type.groups.rules is not None:
-            aligned: list[list[Pair]] = [[] for _ in members]
-            for task, of_task in enumerate(rows.T.tolist()):
-                key: GroupKey = tuple(zip(roles.tolist(), of_task, strict=True))
-                for member, (place, alignment) in enumerate(of_type.groups.of(key)):
-                    consensus[member, task] = place
-                    aligned[member] += () if alignment is None else (alignment,)
-            for (hotkey, _), pairs in zip(members, aligned, strict=True):
-                if pairs:
-                    self.alignments.add((hotkey, name), number, pairs)
-        caught: Table = self._caught(name, number)[places]
+            key: GroupKey = tuple(zip(roles.tolist(), rows.tolist(), strict=True))
+            for member, (place, alignment) in enumerate(of_type.groups.of(key)):
+                consensus[member] = place
+                if alignment is not None:
+                    self.alignments.add((members[member][0], name), number, [alignment])
+        caught = self._caught(name, number)[places]
         is_honest = np.array([self.strategy(place).is_honest for place in places.tolist()])
-        penalties: Table = np.where((rows < 0) | is_honest[:, None], NO_PENALTY, caught)
-        codes, numbers = np.arange(len(members)), np.arange(network.tasks)
         return Answers(
-            Coded(np.repeat(codes, network.tasks), tuple(hotkey for hotkey, _ in members)),
-            np.repeat(places, network.tasks),
-            np.repeat(roles, network.tasks),
-            np.full(rows.size, number, np.int64),
-            np.tile(numbers, len(members)),
-            rows.reshape(-1),
-            consensus.reshape(-1),
-            penalties.reshape(-1),
+            Coded(np.arange(len(members)), tuple(hotkey for hotkey, _ in members)),
+            places,
+            roles,
+            np.full(len(members), number, np.int64),
+            rows,
+            consensus,
+            np.where((rows < 0) | is_honest, NO_PENALTY, caught),
         )
 
     def strategy(self, place: int) -> MinerStrategy:
@@ -210,22 +201,20 @@ class Dispatcher:
         self._turns[name] += size
         return [declared[(first + offset) % len(declared)] for offset in range(size)]
 
-    def _caught(self, name: str, number: int) -> Table:
-        """Return the penalty of each participant's answers if they are dishonest; -1 for none."""
-        network = self.network
-        shape = len(network.participants), network.tasks
-        table: Table = np.full(shape, NO_PENALTY, np.int64)
-        if self.penalties:
-            names = network.seed, "caught", name, number
-            chance, kind = draws(names, 2 * shape[0] * shape[1], _LARGEST).reshape(2, *shape)
-            is_caught = chance % _HUNDRED < network.detected
-            table = np.where(is_caught, kind % len(self.penalties), NO_PENALTY)
-        return table
+    def _caught(self, name: str, number: int) -> Column:
+        """Return the penalty of each participant's answer if it is dishonest; -1 for none."""
+        network, many = self.network, len(self.network.participants)
+        if not self.penalties:
+            return np.full(many, NO_PENALTY, np.int64)
+        names = network.seed, "caught", name, number
+        chance, kind = draws(names, 2 * many, _LARGEST).reshape(2, many)
+        is_caught = chance % _HUNDRED < network.detected
+        return np.where(is_caught, kind % len(self.penalties), NO_PENALTY)
 
     def _rows(
         self, of_type: TypeRun, hotkey: str, members: Sequence[tuple[str, int]], tasks: Column
     ) -> Column:
-        """Return the rows of a member's answers to the tasks of a round; -1 for no answer."""
+        """Return the rows of a member's answers to some tasks; -1 for no answer."""
         place = self.owner[hotkey]
         person, strategy = self.network.participants[place], self.strategy(place)
         if strategy.chooses in _JUDGING and not of_type.bound.has_quality:

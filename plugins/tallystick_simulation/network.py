@@ -5,8 +5,6 @@ These are the values: who takes part, and what becomes of them. `run` has the lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import attrs
 import numpy as np
 
@@ -63,9 +61,7 @@ class Network:
         rules: of all epochs.
         participants: in any order; names differ.
         epochs: how many epochs there are.
-        rounds: of an epoch.
-        tasks: of a skill type in a round.
-        validators: how many record every answer.
+        rounds: of an epoch; each skill type has one task in each.
         seed: equal ones give equal bytes.
         state: from which it begins; None for that of new rules. Its miners that are no participants
             have no slot.
@@ -77,8 +73,6 @@ class Network:
     participants: tuple[Participant, ...]
     epochs: int
     rounds: int = 2
-    tasks: int = 1
-    validators: int = 2
     seed: int = 0
     state: State | None = None
     detection: int | None = None
@@ -102,16 +96,11 @@ class NetworkRun:
             together.
         burnt: the share of each epoch that goes to no participant, such as to the owner, in nano.
         nobody: all of each epoch in which nobody has a weight, in nano; 0 of others.
-        tasks: how many it was given.
-        answers: how many it answered.
+        answers: how many tasks it answered.
         work: in nano units of the work of an honest answer.
         quality: the sum over its records, in nano, of one validator.
         emission: the same of emissions.
         tiers: the highest tier reached, from 0; -1 for none.
-        reputations: the mean over its hotkeys and their types as the epoch ends, in nano; -1 where
-            there is none.
-        caught: how many of its answers were caught.
-        refused: by epoch, why nobody has a weight; epochs in which no step refused are left out.
         not_exercised: the switches of the rules that made no difference.
         state: after the last epoch.
     """
@@ -120,15 +109,11 @@ class NetworkRun:
     weights: Table
     burnt: Column
     nobody: Column
-    tasks: Table
     answers: Table
     work: Table
     quality: Table
     emission: Table
     tiers: Table
-    reputations: Table
-    caught: Table
-    refused: Mapping[int, str]
     not_exercised: tuple[str, ...]
     state: State = attrs.field(repr=False)
 

@@ -28,7 +28,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import ScoreColumns
 from tallystick_allocation.population import EMISSION, QUALITY
 from tallystick_consensus.group_record import CONSENSUS
-from tallystick_simulation.dispatch import NO_PENALTY, Answers, Dispatcher
+from tallystick_simulation.dispatch import Answers, Dispatcher
 from tallystick_simulation.network import Network, NetworkRun, Participant
 from tallystick_simulation.pool import Pool
 from tallystick_simulation.switches import Switches
@@ -50,20 +50,19 @@ from tallystick_state.rules import EpochRules, StateRules, state_rules_of
 
 _TABLES = (
     "weights",
-    "tasks",
     "answers",
     "work",
     "quality",
     "emission",
     "tiers",
-    "reputations",
-    "caught",
 )
 _HOTKEY = 47
 """Digits of a hotkey after its first character."""
 _FIRST, _OTHER = "0", "5"
 """First characters of hotkeys that are chosen to come first, and of others."""
 _NO_CONSENSUS = -1
+_VALIDATORS = 2
+"""Number of validators that record every answer."""
 
 
 def run(network: Network, pool: Pool) -> NetworkRun:
@@ -106,21 +105,17 @@ class _Loop:
         shape = self.network.epochs, len(self.people)
         tables = {name: np.zeros(shape, np.int64) for name in _TABLES}
         burnt, nobody = (np.zeros(self.network.epochs, np.int64) for _ in range(2))
-        refused = dict[int, str]()
         for index in range(self.network.epochs):
             self._register(index)
             row = {name: table[index] for name, table in tables.items()}
-            row["tiers"][:] = row["reputations"][:] = -1
+            row["tiers"][:] = -1
             weighed = self._closed([*self._epoch(index, row)]).weighed
             row["weights"][:], burnt[index], nobody[index] = self._shares(weighed.weights)
-            if weighed.refused:
-                refused[index] = weighed.refused
-            self._reputations(row["reputations"])
+            self._defect()
         return NetworkRun(
             names=tuple(person.name for person in self.people),
             burnt=burnt,
             nobody=nobody,
-            refused=refused,
             not_exercised=self.switches.not_exercised,
             state=self.state,
             **tables,
@@ -271,17 +266,13 @@ class _Loop:
         values: Mapping[str, Numbers],
     ) -> None:
         answered, places = answers.rows >= 0, answers.places
-        np.add.at(row["tasks"], places, 1)
         np.add.at(row["answers"], places, answered)
         for name in (QUALITY, EMISSION):
             if name in values:
                 np.add.at(row[name], places, values[name].values)
-        np.add.at(row["caught"], places, answers.penalties != NO_PENALTY)
         costs = self._costs(of_type, answers)
         # several hotkeys of one participant give an answer that is made once
-        order, starts = alike(
-            *(column[answered] for column in (places, answers.numbers, answers.tasks))
-        )
+        order, starts = alike(places[answered], answers.numbers[answered])
         first = order[starts]
         np.add.at(row["work"], places[answered][first], costs[answered][first])
 
@@ -305,17 +296,16 @@ class _Loop:
         values: Mapping[str, Numbers],
     ) -> RecordColumns:
         """Return the records of answers as each validator has them."""
-        bound, count, many = of_type.bound, len(answers.rows), self.network.validators
+        bound, count = of_type.bound, len(answers.rows)
         events = self._events(of_type, answers, consensus)
         self.switches.records(events.names, answers.roles)
-        every = np.tile(np.arange(count), many)
+        every = np.tile(np.arange(count), _VALIDATORS)
         epochs = np.full(count, self.state.epoch, np.int64)
-        tasks = tuple(f"task-{number}" for number in range(self.network.tasks))
         one = RecordColumns(
             bound.name,
             Coded(np.zeros(count, np.int64), ("",)),
             answers.hotkeys,
-            Coded(answers.tasks, tasks),
+            Coded(np.zeros(count, np.int64), ("task",)),
             Coded(answers.roles, ROLES),
             events,
             answers.numbers,
@@ -324,9 +314,9 @@ class _Loop:
             answers.rows >= 0,
             values,
         )
-        validators = tuple(f"validator-{number}" for number in range(many))
+        validators = tuple(f"validator-{number}" for number in range(_VALIDATORS))
         return attrs.evolve(
-            one.take(every), validator=Coded(np.repeat(np.arange(many), count), validators)
+            one.take(every), validator=Coded(np.repeat(np.arange(_VALIDATORS), count), validators)
         )
 
     def _events(
@@ -348,24 +338,27 @@ class _Loop:
             Coded(np.where(consensus == _NO_CONSENSUS, 0, arisen.codes), arisen.names),
         )
 
-    def _reputations(self, row: Column) -> None:
-        """Note the reputations as an epoch ends, and who defects from now on."""
+    def _defect(self) -> None:
+        """Note who defects from now on, as an epoch ends."""
         for place, person in enumerate(self.people):
-            miners = (self.state.miners[hotkey] for hotkey in self.hotkeys[place])
-            values = [
-                nano
-                for miner in miners
-                for name, nano in miner.reputation.items()
-                if name in miner.types
-            ]
-            if values:
-                row[place] = sum(values) // len(values)
             strategy = person.strategy
             if strategy.then is not None:
                 since = self.state.epoch - self.first - person.joins
-                is_good = strategy.reputation is not None and row[place] >= strategy.reputation
+                least = strategy.reputation
+                is_good = least is not None and self._reputation(place) >= least
                 if since >= strategy.after or is_good:
                     self.dispatcher.defected.add(place)
+
+    def _reputation(self, place: int) -> int:
+        """Return the mean over the hotkeys of a participant and their types; -1 without any."""
+        miners = (self.state.miners[hotkey] for hotkey in self.hotkeys[place])
+        values = [
+            nano
+            for miner in miners
+            for name, nano in miner.reputation.items()
+            if name in miner.types
+        ]
+        return sum(values) // len(values) if values else -1
 
 
 def _check(people: Sequence[Participant]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Literal
 
 import attrs
@@ -134,68 +135,62 @@ def _built_in(assumptions: Assumptions) -> Iterable[MinerStrategy]:
         cost=assumptions.cost(HONEST),
         is_honest=True,
     )
-    yield honest
-    yield _of(assumptions, "rush", "answers at the first moment, with little care")
-    yield _of(assumptions, "idle", "sends answers in which nothing was done")
-    yield _of(assumptions, "spray", "fills every list: all that is expected is there, and more")
-    yield _of(assumptions, "no-sandbox", "runs nothing, so that all checks but one fail")
-    yield _of(assumptions, "unchecked", "runs nothing, so that all checks but one are left out")
-    yield attrs.evolve(
-        _of(assumptions, "copy", "gives the answer of the best other member of its group, later"),
-        behaviour=HONEST,
-        chooses="best_of_group",
-    )
-    yield split(honest, assumptions.constant("split_hotkeys"))
-    yield attrs.evolve(
+    as_honest = partial(attrs.evolve, honest, is_honest=False)
+    of = partial(_of, assumptions)
+    idle = of("idle", "sends answers in which nothing was done")
+    return (
         honest,
-        name="re-register",
-        summary="takes a new hotkey every few epochs",
-        renewed=assumptions.constant("renewed_epochs"),
-        is_honest=False,
+        of("rush", "answers at the first moment, with little care"),
+        idle,
+        of("spray", "fills every list: all that is expected is there, and more"),
+        of("no-sandbox", "runs nothing, so that all checks but one fail"),
+        of("unchecked", "runs nothing, so that all checks but one are left out"),
+        attrs.evolve(
+            of("copy", "gives the answer of the best other member of its group, later", HONEST),
+            chooses="best_of_group",
+        ),
+        split(honest, assumptions.constant("split_hotkeys")),
+        as_honest(
+            name="re-register",
+            summary="takes a new hotkey every few epochs",
+            renewed=assumptions.constant("renewed_epochs"),
+        ),
+        as_honest(
+            name="tie-grinder",
+            summary="chooses a hotkey that comes first where hotkeys decide",
+            grinds=True,
+        ),
+        as_honest(
+            name="skip-hard",
+            summary="answers only where its answer is good",
+            chooses="good_tasks",
+        ),
+        as_honest(
+            name="threshold-hugger",
+            summary="does just enough for its tier",
+            chooses="least_work",
+        ),
+        of("deadline-camper", "answers at the last moment", "camp"),
+        attrs.evolve(
+            of("collude", "gives the wrong answer that its coalition agreed on", "wrong"),
+            chooses="coalition",
+        ),
+        as_honest(
+            name="farmer",
+            summary="does honest work until its reputation is good, then nothing",
+            then=idle,
+            after=assumptions.constant("farmed_epochs"),
+            reputation=assumptions.constant("farmed_reputation") * NANO // 100,
+        ),
+        of("late", "answers after the deadline"),
+        attrs.evolve(
+            honest,
+            name="abort",
+            summary="raises flags of which nobody says whether they are good, such as of an abort",
+            behaviour="abort",
+        ),
+        attrs.evolve(of("absent", "does not answer"), is_honest=True),
     )
-    yield attrs.evolve(
-        honest,
-        name="tie-grinder",
-        summary="chooses a hotkey that comes first where hotkeys decide",
-        grinds=True,
-        is_honest=False,
-    )
-    yield attrs.evolve(
-        honest,
-        name="skip-hard",
-        summary="answers only where its answer is good",
-        chooses="good_tasks",
-        is_honest=False,
-    )
-    yield attrs.evolve(
-        honest,
-        name="threshold-hugger",
-        summary="does just enough for its tier",
-        chooses="least_work",
-        is_honest=False,
-    )
-    yield _of(assumptions, "deadline-camper", "answers at the last moment", "camp")
-    yield attrs.evolve(
-        _of(assumptions, "collude", "gives the wrong answer that its coalition agreed on", "wrong"),
-        chooses="coalition",
-    )
-    yield attrs.evolve(
-        honest,
-        name="farmer",
-        summary="does honest work until its reputation is good, then nothing",
-        then=_of(assumptions, "idle", "sends answers in which nothing was done"),
-        after=assumptions.constant("farmed_epochs"),
-        reputation=assumptions.constant("farmed_reputation") * NANO // 100,
-        is_honest=False,
-    )
-    yield _of(assumptions, "late", "answers after the deadline")
-    yield attrs.evolve(
-        honest,
-        name="abort",
-        summary="raises flags of which nobody says whether they are good, such as of an abort",
-        behaviour="abort",
-    )
-    yield attrs.evolve(_of(assumptions, "absent", "does not answer"), is_honest=True)
 
 
 def _of(

@@ -75,7 +75,6 @@ def network(  # noqa: PLR0913  # the sizes of a network
     miners: int = 12,
     epochs: int = 6,
     rounds: int = 2,
-    tasks: int = 1,
     seed: int = 3,
 ) -> Network:
     """Honest miners, of whom the first takes a strategy."""
@@ -94,6 +93,5 @@ def network(  # noqa: PLR0913  # the sizes of a network
         ),
         epochs=epochs,
         rounds=rounds,
-        tasks=tasks,
         seed=seed,
     )
