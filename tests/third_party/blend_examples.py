@@ -5,6 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from oracle.decimals import published
+from oracle.tiers import BASELINES
 from third_party import oracle
 from third_party.blend_releases import PACKAGE, PROJECT
 
@@ -22,8 +24,8 @@ def read(line: bytes | str) -> dict[str, Any]:
 
 def expected(record: dict[str, Any]) -> oracle.Scored:
     """What the oracle says of a record at the seeds."""
-    baseline = oracle.BASELINES[record["skill_type"].removeprefix("blend/")]
-    return oracle.score(record, baseline, oracle.published(Fraction(3, 2) * baseline))
+    baseline = BASELINES[record["skill_type"].removeprefix("blend/")]
+    return oracle.score(record, baseline, published(Fraction(3, 2) * baseline))
 
 
 def found_in(result: Result) -> oracle.Scored:

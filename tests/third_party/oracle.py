@@ -10,9 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+from oracle.consensus import WEIGHTS as COMPONENTS
+from oracle.decimals import published
+from oracle.emissions import BASE_WEIGHTS, ROLE_MULTIPLIERS
 
 F = Fraction
-NANO = 10**9
 RANKS = {"ALLOW": 0, "WARN": 1, "BLOCK": 2}
 PROVENANCE = {
     "human": F(1),
@@ -41,38 +43,12 @@ NAMES = {
     "τ": "tool_poison_recall",
     "χ": "transitive_risk",
 }
-BASE_WEIGHTS = {
-    "rag_knowledge": F(1, 2),
-    "declarative": F(7, 10),
-    "executable_python": F(1),
-    "executable_script": F(12, 10),
-    "mcp_server": F(16, 10),
-    "agent_composition": F(2),
-}
-BASELINES = {
-    "rag_knowledge": F(35, 100),
-    "declarative": F(40, 100),
-    "executable_python": F(50, 100),
-    "executable_script": F(48, 100),
-    "mcp_server": F(45, 100),
-    "agent_composition": F(40, 100),
-}
 LEVELS = (
     ("below_baseline", F(1, 2)),
     ("baseline", F(1)),
     ("optimised", F(14, 10)),
     ("novel", F(2)),
 )
-ROLES = {"primary": F(1), "auditor": F(6, 10)}
-COMPONENTS = {
-    "findings_recall": F(30, 100),
-    "findings_precision": F(15, 100),
-    "verdict_agreement": F(15, 100),
-    "capabilities_agreement": F(15, 100),
-    "risk_agreement": F(10, 100),
-    "dependencies_agreement": F(10, 100),
-    "policy_agreement": F(5, 100),
-}
 
 
 @attrs.frozen
@@ -83,11 +59,6 @@ class Scored:
     quality: Fraction
     tier: str
     emission: Fraction
-
-
-def published(value: Fraction) -> Fraction:
-    """The nearest multiple of a nano, of two the even one."""
-    return F(round(value * NANO), NANO)
 
 
 def score(record: Mapping[str, Any], baseline: Fraction, novel: Fraction) -> Scored:
@@ -106,7 +77,7 @@ def score(record: Mapping[str, Any], baseline: Fraction, novel: Fraction) -> Sco
         quality = F(0)
     tier, multiplier = level(quality, baseline, novel)
     emission = quality * BASE_WEIGHTS[kind] * multiplier
-    emission *= ROLES[record["role"]] * consensus(record.get("consensus"))
+    emission *= ROLE_MULTIPLIERS[record["role"]] * consensus(record.get("consensus"))
     return Scored({NAMES[s]: v for s, v in axes.items()}, quality, tier, published(emission))
 
 
@@ -156,5 +127,5 @@ def consensus(value: Any) -> Fraction:  # noqa: ANN401  # a JSON value
     if value is None:
         return F(1)
     if isinstance(value, Mapping):
-        return published(sum((w * F(value[n]) for n, w in COMPONENTS.items()), F(0)))
+        return published(sum((F(w, 100) * F(value[n]) for n, w in COMPONENTS.items()), F(0)))
     return F(value)

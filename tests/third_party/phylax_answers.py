@@ -31,7 +31,7 @@ def repositories(given: Mapping[str, Any]) -> object:
 
 def vote(given: Mapping[str, Any]) -> object:
     """The verdict of some repetitions."""
-    record = _record("skills", "miner", 0) | _behavioural(given["repetitions"], {})
+    record = _head("skills", "miner", 0) | _behavioural(given["repetitions"], {})
     verdict = rules("phylax").score(record).measures["verdict"]
     return {"verdict": None if verdict is None else VERDICTS[int(verdict)]}
 
@@ -96,16 +96,21 @@ def _score(track: str, tasks: Sequence[Any]) -> int:
 
 def _results(track: str, hotkey: str, tasks: Sequence[Any]) -> Iterator[Record]:
     """The results of the records of tasks, as rows; without a task one that has no values."""
-    made = _repository if track == "repositories" else _task
     if not tasks:
         yield {"hotkey": hotkey, "track": track}
     for place, task in enumerate(tasks):
-        result = rules("phylax").score(_record(track, hotkey, place) | made(task)).to_dict()
+        result = rules("phylax").score(record_of(track, hotkey, place, task)).to_dict()
         times = int(task.get("times", 1)) if isinstance(task, Mapping) else 1
         yield from (result | {"task_id": f"{place}-{number}"} for number in range(times))
 
 
-def _record(track: str, hotkey: str, number: int) -> Record:
+def record_of(track: str, hotkey: str, number: int, task: Any) -> Record:  # noqa: ANN401  # JSON
+    """The record of a task of a miner."""
+    made = _repository if track == "repositories" else _task
+    return _head(track, hotkey, number) | made(task)
+
+
+def _head(track: str, hotkey: str, number: int) -> Record:
     """Fields that every record has."""
     kind = "repositories" if track == "repositories" else "behavioural"
     return {

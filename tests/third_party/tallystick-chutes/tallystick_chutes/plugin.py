@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tallystick.plugins.author import Formula, SkillType, formulas_in, hookimpl
 from tallystick_chutes import features, instances, invocations
-from tallystick_chutes.generation import GENERATORS
 from tallystick_chutes.record import INVOCATION
 
 tallystick_api = 1
@@ -34,7 +33,6 @@ def tallystick_skill_types() -> Sequence[SkillType]:
             summary=summary,
             requirements=requirements,
             examples=_HERE / "examples.jsonl",
-            generator=GENERATORS[name],
         )
         for name, (summary, requirements) in _TYPES.items()
     ]

@@ -5,9 +5,7 @@ from pathlib import Path
 
 from tallystick.plugins.author import Formula, SkillType, formulas_in, hookimpl
 from tallystick_phylax import behavioural, repositories
-from tallystick_phylax.generation import BEHAVIOURAL, REPOSITORIES
-from tallystick_phylax.record import BEHAVIOURAL as BEHAVIOURAL_RECORDS
-from tallystick_phylax.record import REPOSITORIES as REPOSITORY_RECORDS
+from tallystick_phylax.record import BEHAVIOURAL, REPOSITORIES
 
 tallystick_api = 1
 
@@ -29,17 +27,15 @@ def tallystick_skill_types() -> Sequence[SkillType]:
             name="phylax/behavioural",
             schema=_HERE / "schemas" / "behavioural.schema.json",
             summary="A package, an MCP server or a skill, malicious or not",
-            requirements=BEHAVIOURAL_RECORDS,
+            requirements=BEHAVIOURAL,
             examples=_EXAMPLES,
-            generator=BEHAVIOURAL,
         ),
         SkillType(
             name="phylax/repositories",
             schema=_HERE / "schemas" / "repositories.schema.json",
             summary="A repository with labelled findings",
-            requirements=REPOSITORY_RECORDS,
+            requirements=REPOSITORIES,
             examples=_EXAMPLES,
-            generator=REPOSITORIES,
         ),
     ]
 
