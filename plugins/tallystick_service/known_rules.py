@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tallystick.errors import RuleSetError
-from tallystick.plugins.registry import Registry, united
+from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load, shipped
 from tallystick_service.answer import RefusedQuestionError
 from tallystick_state.rules import StateRules
@@ -21,7 +21,7 @@ def known_rules(in_force: RulesInForce) -> dict[str, StateRules]:
     A shipped one that needs a plugin beside those of the state is left out.
     """
     known = dict(in_force.rule_sets())
-    for registry in _registries(in_force):
+    for registry in dict.fromkeys(rules.registry for rules in known.values()):
         for rules in _shipped(registry):
             known.setdefault(rules.digest, rules)
     return known
@@ -44,18 +44,6 @@ def rules_named(in_force: RulesInForce, name: str) -> StateRules:
         f"a digest, or one of {references}",
         "see /rules, or /api/v1/rule-sets",
     )
-
-
-def known_plugins(in_force: RulesInForce) -> Registry:
-    """Return the plugins of the rule sets that the state follows, which a posted one may name."""
-    return _united(_registries(in_force))
-
-
-def _registries(in_force: RulesInForce) -> tuple[Registry, ...]:
-    return tuple(dict.fromkeys(rules.registry for rules in in_force.rule_sets().values()))
-
-
-_united = lru_cache(maxsize=1)(united)
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ from tallystick.errors import InputError, NumberError, TallystickError
 from tallystick.json_values import JsonObject, error_value
 from tallystick.numbers.nano import to_decimal
 from tallystick_service.answer import RefusedQuestionError
-from tallystick_service.known_rules import known_plugins, rules_named
+from tallystick_service.known_rules import rules_named
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -38,14 +38,12 @@ class Order:
             distances and moves, where tiers begin as in the open epoch, whatever the rules.
         record: one line of JSON, as it was posted.
         rules: reference or digest of a known rule set; empty for the rules of the state.
-        rule_set: the text of a rule set, in place of a reference.
         edits: other values of that rule set, as ``PATH=VALUE``.
     """
 
     do: Verb
     record: bytes
     rules: str = ""
-    rule_set: str | None = None
     edits: tuple[str, ...] = ()
 
 
@@ -100,11 +98,12 @@ def answered(order: Order, state: StoredState | None) -> JsonObject:
 def _scorer(order: Order, state: StoredState | None) -> Iterator[Scorer]:
     if state is None:
         raise InputError("found no rules, expected a state: it cannot be opened here")
-    if order.rule_set is not None:
-        plugins = known_plugins(state.in_force)
-        yield _of_text(order.rule_set, order.edits, plugins)
-    elif order.rules:
-        yield _known(order.rules, state)
+    if order.rules:
+        try:
+            rules = rules_named(state.in_force, order.rules)
+        except RefusedQuestionError as error:
+            raise InputError(str(error)) from error
+        yield _of_text(rules.loaded.text, order.edits, rules.registry)
     else:
         with state.scoring() as scorer:
             yield scorer
@@ -112,7 +111,7 @@ def _scorer(order: Order, state: StoredState | None) -> Iterator[Scorer]:
 
 def _at_thresholds(scorer: Scorer, order: Order, state: StoredState | None) -> Scorer:
     """Return a scorer of other rules than the state's, with the thresholds of the open epoch."""
-    if state is None or (order.rule_set is None and not order.rules):
+    if state is None or not order.rules:
         return scorer
     with state.queries() as queries:
         tracked = queries.state.thresholds
@@ -129,17 +128,9 @@ def _at_thresholds(scorer: Scorer, order: Order, state: StoredState | None) -> S
         return scorer
 
 
-def _known(name: str, state: StoredState) -> Scorer:
-    try:
-        rules = rules_named(state.in_force, name)
-    except RefusedQuestionError as error:
-        raise InputError(str(error)) from error
-    return _of_text(rules.loaded.text, (), rules.registry)
-
-
 @lru_cache(maxsize=8)
 def _of_text(text: str, edits: tuple[str, ...], registry: Registry) -> Scorer:
-    """Return the rule set of a text, which a stranger may have written, with other values."""
+    """Return the rule set of a text, with other values, which a stranger may have written."""
     from tallystick.rules.reading import read_text
     from tallystick.scoring.scorer import bind
     from tallystick_service.edits import with_edits

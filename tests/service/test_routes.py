@@ -20,7 +20,6 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from tallystick.errors import StoreError
-from tallystick.resources import folder
 from tallystick_service.answer import JSON
 from tallystick_service.application import ROUTES
 from tallystick_service.route import Parameter, Route
@@ -282,9 +281,6 @@ def test_a_request_imports_no_plugin_that_the_rules_of_the_state_do_not_name(
 ) -> None:
     install(tmp_path, "stranger", plugins={"stranger": "stranger_plugin"})
     (tmp_path / "stranger_plugin.py").write_text("imported = True\n")
-    text = (folder("rules") / "skills" / "1.2.0.toml").read_text()
-    posted = text.replace('"skills/policy@1"', '"stranger/policy@1"')
-    assert posted != text
     with beside(tmp_path), live(state) as service:
         known = service.ask("/api/v1/rule-sets").json()["rule_sets"]
         assert {row["name"].partition("@")[0] for row in known} == {"skills"}
@@ -296,6 +292,7 @@ def test_a_request_imports_no_plugin_that_the_rules_of_the_state_do_not_name(
         scored = "/api/v1/score?rules=stranger@1.0.0"
         assert service.ask(scored, method="POST", body=RECORD).status == 422
         with Ledger.open(state) as ledger:
-            order = Order(do="score", record=RECORD, rule_set=posted)
+            edits = ("axes.policy.formula=stranger/policy@1",)
+            order = Order(do="score", record=RECORD, rules="skills@1.2.0", edits=edits)
             assert "refused" in answered(order, ledger)
         assert "stranger_plugin" not in sys.modules

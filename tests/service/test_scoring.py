@@ -12,7 +12,6 @@ import pytest
 from service.live import Live, history, live
 
 from tallystick.json_values import JsonObject
-from tallystick.resources import folder
 from tallystick.scoring.executors.worker import Worker, WorkerEndedError
 from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.scoring import ScoringProcesses
@@ -146,19 +145,20 @@ def test_so_many_wait_and_others_are_told_to_come_later() -> None:
     asyncio.run(run())
 
 
-def test_a_posted_rule_set_scores(state: Path) -> None:
+def test_a_known_rule_set_scores_with_other_values(state: Path) -> None:
     ledger = Ledger.open(state)
 
-    def scored(rule_set: str | None, of: Ledger | None = ledger) -> Any:  # noqa: ANN401  # JSON
-        order = Order(do="score", record=RECORD, rule_set=rule_set)
-        return answered(order, of)
+    def scored(*edits: str, rules: str = "skills@1.0.0", of: Ledger | None = ledger) -> Any:  # noqa: ANN401  # JSON
+        return answered(Order(do="score", record=RECORD, rules=rules, edits=edits), of)
 
-    text = (folder("rules") / "skills" / "1.0.0.toml").read_text()
-    assert scored(text)["value"]["skill_type"] == json.loads(RECORD)["skill_type"]
-    refused = scored(text.replace("[emission]", "[emissions]"))["refused"]
-    assert refused["problems"]
-    assert "refused" in scored("[[[")
-    assert "found no rules" in scored(text, None)["refused"]["message"]
+    kind = json.loads(RECORD)["skill_type"]
+    before, after = scored()["value"], scored(f"skill_types.{kind}.base_weight=0.25")["value"]
+    assert before["skill_type"] == kind
+    assert (after["base_weight"], after["axes"]) == ("0.250000000", before["axes"])
+    assert before["base_weight"] != after["base_weight"]
+    assert "refused" in scored("axes")
+    assert "skills@1.0.0" in scored(rules="skills@9.0.0")["refused"]["message"]
+    assert "found no rules" in scored(of=None)["refused"]["message"]
 
 
 PATIENT = Settings(scoring_seconds=600)

@@ -43,19 +43,15 @@ class Offer:
         epoch: the open one.
         types: the skill types of the rules in force.
         examples: an example record of each, as indented JSON.
-        rules: digest, reference and text of each rule set.
+        rules: digest and reference of each rule set.
         in_force: by skill type, the digest of the rule set that scores it.
     """
 
     epoch: int
     types: tuple[str, ...]
     examples: Mapping[str, str]
-    rules: tuple[tuple[str, str, str], ...]
+    rules: tuple[tuple[str, str], ...]
     in_force: Mapping[str, str]
-
-    def text_of(self, name: str) -> str | None:
-        """Return the text of a rule set by its digest or reference."""
-        return next((text for digest, ref, text in self.rules if name in (digest, ref)), None)
 
 
 async def offer_of(question: Question) -> Offer:
@@ -76,9 +72,7 @@ def _offer(site: Site) -> Offer:
         for name in types
         if (record := _example_of(scorer, name, epoch)) is not None
     }
-    rules = tuple(
-        (digest, rules.rule_set.reference, rules.loaded.text) for digest, rules in known.items()
-    )
+    rules = tuple((digest, rules.rule_set.reference) for digest, rules in known.items())
     return Offer(epoch, types, examples, rules, in_force)
 
 
@@ -124,21 +118,11 @@ async def _advised(question: Question, offer: Offer, record: str, side: Side) ->
     edits = lines_of(side.edits)
     # other values than those in force are of the rule set that scores the record's type
     name = side.rules or (offer.in_force.get(_type_of(record), "") if edits else "")
-    text = offer.text_of(name)
-    if name and text is None:
-        return attrs.evolve(side, refused=_no_rules(offer, name))
-    order = Order(do="advise", record=_line(record), rule_set=text, edits=edits)
+    order = Order(do="advise", record=_line(record), rules=name, edits=edits)
     try:
         return attrs.evolve(side, advice=await value_of(question, order))
     except RefusedQuestionError as error:
         return attrs.evolve(side, refused=error)
-
-
-def _no_rules(offer: Offer, name: str) -> RefusedQuestionError:
-    known = ", ".join(dict.fromkeys(reference for _, reference, _ in offer.rules))
-    return RefusedQuestionError(
-        "no-such-rule-set", f"the rule set {name[:80]}", f"one of {known}", "choose one"
-    )
 
 
 def _line(record: str) -> bytes:
