@@ -1,19 +1,31 @@
-"""Made-up histories of a small subnet, and the weights of a ledger that is fed them."""
+"""Made-up histories of a small subnet, their back-tests, and the weights of a ledger fed them."""
 
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cli.command import run
 from pyarrow import parquet
 from state.subnet import TYPES, missed, record
 
 from tallystick.numbers.nano import from_decimal
+from tallystick.plugins.registry import installed
+from tallystick_governance.backtest import report
+from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
+from tallystick_governance.backtest.incentive import Network
+from tallystick_governance.backtest.outcome import Outcome
+from tallystick_governance.backtest.run import backtest
 from tallystick_state.answers import ClosedRound
 from tallystick_state.ledger import Ledger
+from tallystick_yuma.inputs import YumaParameters
+from tallystick_yuma.metagraph import Validator
 
+NASTY = "<img src=x onerror=alert(1)>\"'&</script>"
+COMMAND = "tallystick backtest 'a & b.jsonl' --rules skills@1.0.0 -o DIR"
 MINERS = tuple(f"hk-{number}" for number in range(9))
 NAMES = ("rerun_pass", "rerun_fail", "probe_fail", "collusion_flag", "parse_failure")
 EPOCHS = (0, 1, 2, 4)
@@ -60,6 +72,37 @@ def one(rng: random.Random, task: str, about: dict[str, Any]) -> dict[str, Any]:
         consensus=rng.choice([None, 0.1, 0.5, 0.9]),
         events=rng.choices(NAMES, k=rng.choice([0, 0, 1, 2])),
     )
+
+
+def network(*stakes: int) -> Network:
+    """Validators with some stakes, in a subnet of today."""
+    validators = tuple(Validator(f"{n}{NASTY}", stake) for n, stake in enumerate(stakes))
+    return Network(validators, 0, YumaParameters(yuma3=True))
+
+
+def backtested(
+    folder: Path,
+    records: Records,
+    *references: str,
+    sweeps: Sequence[str] = (),
+    **options: Any,  # noqa: ANN401  # of `backtest`
+) -> tuple[Outcome, report.Written]:
+    """Back-test records into the folder ``out`` of another, without pictures."""
+    candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
+    path = written(folder / "history.jsonl", records)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "plots", lambda: None)
+        return backtest(path, candidates, folder / "out", command=COMMAND, **options)
+
+
+def among(miners: int) -> Records:
+    """Made-up records of so many miners; the first has a hostile name."""
+    records = made(1)
+    for number, line in enumerate(records):
+        uid = number % miners
+        hotkey = f"5{sha256(b'%d' % uid).hexdigest()[:47]}" if uid else NASTY
+        line["miner"] = {"uid": uid, "hotkey": hotkey}
+    return records
 
 
 def written(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tallystick_governance.backtest.distribution import (
-    MinerChange,
-)
+from tallystick_governance.backtest.distribution import MinerChange
 from tallystick_governance.backtest.outcome import MinerTotals
 from tallystick_governance.backtest.statistics import (
     gini,
@@ -132,3 +130,4 @@ def test_a_relative_change_is_the_nearest_nano(before: int, after: int) -> None:
     assert change is not None
     exact = Fraction(after, before) - 1
     assert abs(Fraction(change, NANO) - exact) <= Fraction(1, 2 * NANO)
+    assert changed(0, after).relative is None

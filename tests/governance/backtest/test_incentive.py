@@ -9,8 +9,7 @@ import pytest
 from cli.command import Finished
 from cli.command import run as command
 from examples import fast_rows
-from governance.backtest.made_up import adopted, compared, effect, network, outcome
-from governance.backtest.test_report import page_of
+from governance.backtest.histories import network
 from oracle.yuma import epoch
 from third_party.real_projects import rules as of_a_stranger
 
@@ -19,7 +18,6 @@ from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.plugins.registry import installed
 from tallystick_conformance.testing.history import history_of
-from tallystick_governance.backtest import report
 from tallystick_governance.backtest.incentive import (
     EPOCHS,
     NO_WEIGHTS,
@@ -41,8 +39,11 @@ ONE = 1 << 32
 def effect_of(
     given: Network, before: tuple[int, ...] = BEFORE, after: tuple[int, ...] = AFTER
 ) -> Incentives:
+    """The effect of other weights of miners on a network."""
     miners = [MinerTotals(f"5Miner{uid}", uid) for uid in range(len(before))]
-    return effect(miners, before, after, given)
+    keys = [each.hotkey for each in miners]
+    old, new = (Weighed(dict(zip(keys, each, strict=True))) for each in (before, after))
+    return incentives(miners, old, new, given)
 
 
 def found(*stakes: int) -> Incentives:
@@ -240,7 +241,10 @@ def test_a_back_test_says_what_validators_make_of_it(
     half = [each for each in paid if each["scenario"] == "half"]
     assert [each["validator_hotkey"] for each in half] == ["5A", "5B", "5C", "5D"]
     assert [each["adopts"] for each in half] == [True, True, False, False]
-    assert (tmp_path / "out" / "report.html").read_text().count("While only some validators") == 1
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("While only some validators") == 1
+    assert "With 2 validators, who have 67.00 % of the stake" in page
+    assert "incentives.parquet" in page
 
 
 def test_the_parameters_of_the_subnet_can_be_given(validators: Path, tmp_path: Path) -> None:
@@ -284,17 +288,3 @@ def test_a_wrong_list_leaves_nothing(history: Path, tmp_path: Path) -> None:
     assert done.status == 2
     assert f'{path}:3: found "5A" again, expected it once' in done.err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.nightly
-def test_the_report_has_a_table_and_a_warning() -> None:
-    candidate = adopted(compared(outcome(many=30))[0])
-    drawn = page_of([candidate], outcome(many=30))
-    assert report.plots() is not None
-    assert drawn.count("data:image/svg+xml;base64") == 2
-    assert "Warning kappa-flip: With 2 validators, who have 67.00 % of the stake" in drawn
-    assert "incentives.parquet" in drawn
-    # validators have hotkeys of strangers, too
-    assert "<img src=x" not in drawn
-    assert "&lt;img" in drawn
-    assert drawn == page_of([candidate], outcome(many=30))

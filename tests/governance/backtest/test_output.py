@@ -2,143 +2,74 @@
 
 import hashlib
 import json
-from decimal import Decimal
 from pathlib import Path
 
-import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from governance.backtest.made_up import (
-    PLAIN,
-    TIERS,
-    TYPES,
-    adopted,
-    compared,
-    flips,
-    outcome,
-)
+from governance.backtest.histories import COMMAND, Records, among, backtested, network
 
-from tallystick_governance.backtest.comparison import compare
-from tallystick_governance.backtest.outcome import Outcome
-from tallystick_governance.backtest.report import ALWAYS, FILES, SOMETIMES, Written, building
+from tallystick.io.parquet import RowGroupWriter
+from tallystick_governance.backtest.report import FILES, SOMETIMES, Written
+from tallystick_governance.backtest.statistics import Bootstrap
 
-COMMAND = "tallystick backtest year.parquet --rules rules@1.0.0 --rules rules@1.0.1 -o DIR"
+RULES = ("skills@1.0.0", "skills@1.1.0")
 
 
-def write(folder: Path, found: Outcome, *, many: int = 40) -> Written:
-    names = [each.identity.name for each in found.candidates]
-    with building(folder, names) as out:
-        for position in range(1, len(names)):
-            out.flips(flips(found, position, many=many))
-        for each in found.candidates:
-            if each.state is not None:
-                out.epoch(each.state.final)
-        shown = [compare(found, n, out.distances) for n in range(1, len(names))]
-        if found.baseline.state is not None:
-            shown = [adopted(each) for each in shown]
-        return out.finish(found, shown, COMMAND)
+def whole(folder: Path, records: Records) -> Written:
+    folder.mkdir()
+    options = {"with_state": True, "bootstrap": Bootstrap(0), "network": network(2, 1)}
+    return backtested(folder, records, *RULES, **options)[1]
 
 
-@pytest.fixture(scope="module")
-def found() -> Outcome:
-    return outcome(candidates=2, many=30, replayed=True)
-
-
-@pytest.fixture(scope="module")
-def folder(found: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("whole") / "out"
-    write(path, found)
-    return path
+def plain(folder: Path) -> None:
+    backtested(folder, among(3)[:60], *RULES, weighs=False, bootstrap=Bootstrap(0))
 
 
 def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_every_file_is_there_and_nothing_else(folder: Path) -> None:
-    assert names_in(folder) == FILES
-    assert names_in(folder.parent) == {folder.name}
-
-
-def test_the_same_outcome_gives_the_same_bytes(
-    folder: Path, found: Outcome, tmp_path: Path
-) -> None:
-    written = write(tmp_path / "again", found)
-    for path in sorted(folder.iterdir()):
-        data = (tmp_path / "again" / path.name).read_bytes()
-        assert path.read_bytes() == data, path.name
-        assert written.digests[path.name] == f"sha256:{hashlib.sha256(data).hexdigest()}"
-
-
-def test_without_a_replay_and_validators_there_are_no_files_of_them(tmp_path: Path) -> None:
-    write(tmp_path / "out", outcome())
-    assert names_in(tmp_path / "out") == FILES - set(SOMETIMES)
-
-
-def test_the_summary_has_sorted_keys_text_decimals_and_every_digest(
-    folder: Path, found: Outcome
-) -> None:
-    text = (folder / "summary.json").read_text(encoding="utf-8")
+def test_the_same_history_gives_the_same_files_whose_digests_are_told(tmp_path: Path) -> None:
+    one, other = (whole(tmp_path / name, among(5)[:90]) for name in ("one", "other"))
+    assert names_in(one.folder) == FILES
+    assert names_in(tmp_path / "one") == {"out", "history.jsonl"}
+    for path in sorted(one.folder.iterdir()):
+        data = path.read_bytes()
+        assert one.digests[path.name] == f"sha256:{hashlib.sha256(data).hexdigest()}"
+    paths = {"summary.json", "report.html"}  # which have the name of the history
+    assert {**one.digests, **dict.fromkeys(paths)} == {**other.digests, **dict.fromkeys(paths)}
+    text = (one.folder / "summary.json").read_text(encoding="utf-8")
     summary = json.loads(text, parse_float=lambda number: pytest.fail(f"a float: {number}"))
     assert text == json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    assert summary["baseline"]["digest"] == found.baseline.identity.digest
-    assert summary["history"]["digest"] == found.history.digest
     assert summary["command"] == COMMAND
     assert set(summary["files"]) == FILES - {"summary.json"}
-    assert [each["digest"] for each in summary["candidates"]] == [
-        each.identity.digest for each in found.candidates[1:]
-    ]
-    first = summary["candidates"][0]
-    assert first["types"][PLAIN]["migration"] is None
-    assert first["types"][TYPES[0]]["migration"]["baseline_tiers"] == list(TIERS)
-    total = found.baseline.types[TYPES[0]].emission.total()
-    assert Decimal(first["types"][TYPES[0]]["baseline_total"]) == Decimal(total).scaleb(-9)
 
 
 def test_many_small_parts_become_large_row_groups(tmp_path: Path) -> None:
-    found = outcome(many=8)
-    names = [each.identity.name for each in found.candidates]
-    part = flips(found, 1, many=30_000)
-    with building(tmp_path / "out", names) as out:
-        for _ in range(5):
-            out.flips(part)
-        out.finish(found, compared(found), COMMAND)
-    metadata = pq.read_metadata(tmp_path / "out" / "flips.parquet")
+    part = pa.table({"n": range(30_000)})
+    rows = RowGroupWriter(tmp_path / "rows.parquet", part.schema)
+    for _ in range(5):
+        rows.append(part)
+    rows.close()
+    metadata = pq.read_metadata(tmp_path / "rows.parquet")
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     assert sizes == [65536, 65536, 150_000 - 2 * 65536]
 
 
-def test_a_history_without_flips_has_an_empty_file_of_them(tmp_path: Path) -> None:
-    found = outcome(many=8)
-    with building(tmp_path / "out", ["a", "b"]) as out:
-        out.finish(found, compared(found), COMMAND)
-    table = pq.read_table(tmp_path / "out" / "flips.parquet")
-    assert (len(table), table.schema.names) == (0, ALWAYS["flips.parquet"].names)
-
-
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    found, part = outcome(), flips(outcome(), 1)
-    broken = attrs.evolve(part, task_id=part.task_id.slice(1))
-
-    def fail() -> None:
-        with building(tmp_path / "out", [each.identity.name for each in found.candidates]) as out:
-            out.flips(part)
-            out.flips(broken)
-
-    with pytest.raises(pa.ArrowException):
-        fail()
-    assert names_in(tmp_path) == set()
-
-
 @pytest.mark.nightly
 def test_an_earlier_back_test_is_replaced_and_kept_when_the_next_fails(tmp_path: Path) -> None:
-    write(tmp_path / "out", outcome(replayed=True))
-    before = (tmp_path / "out" / "summary.json").read_bytes()
-    with pytest.raises(KeyError), building(tmp_path / "out", ["a", "b"]):
+    folder = tmp_path / "here"
+    whole(folder, among(5)[:90])
+    before = (folder / "out" / "summary.json").read_bytes()
+
+    def fail(_: int) -> None:
         raise KeyError
-    assert (tmp_path / "out" / "summary.json").read_bytes() == before
-    write(tmp_path / "out", outcome(seed=2))
-    assert names_in(tmp_path / "out") == FILES - set(SOMETIMES)
-    assert (tmp_path / "out" / "summary.json").read_bytes() != before
-    assert names_in(tmp_path) == {"out"}
+
+    with pytest.raises(KeyError):
+        backtested(folder, among(3)[:60], *RULES, progress=fail)
+    assert (folder / "out" / "summary.json").read_bytes() == before
+    plain(folder)
+    assert names_in(folder / "out") == FILES - set(SOMETIMES)
+    assert (folder / "out" / "summary.json").read_bytes() != before
+    assert names_in(folder) == {"out", "history.jsonl"}

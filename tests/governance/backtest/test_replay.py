@@ -19,7 +19,7 @@ from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Answer, Function, Task
 from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
-from tallystick_governance.backtest.outcome import EpochState, Outcome
+from tallystick_governance.backtest.outcome import EpochState, Outcome, TypeOutcome
 from tallystick_governance.backtest.replay import replays
 from tallystick_governance.backtest.run import BacktestRun
 from tallystick_state.ledger import Ledger
@@ -107,6 +107,16 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
 def test_a_switch_that_no_state_would_take_is_refused(switches: list[Switch], message: str) -> None:
     with pytest.raises(TallystickError, match=message):
         candidates_of(["skills@1.0.0"], [], installed(), switches)
+
+
+def test_parts_under_other_tiers_do_not_add_up() -> None:
+    names = ("low", "high")
+    part, other = (
+        TypeOutcome((tiers, names), has_quality=True, has_emission=True)
+        for tiers in (names, names[:1])
+    )
+    with pytest.raises(TallystickError, match="compare the rule sets without an adoption"):
+        part.add(other)
 
 
 @pytest.mark.parametrize("text", ["skills@1.1.0", "@3", "skills@1.1.0@0", "skills@1.1.0@x", ""])

@@ -5,30 +5,24 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
-from collections import Counter
 from html import unescape
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
-from examples import fast_rows
-from governance.backtest.made_up import (
-    NASTY,
-    TYPES,
-    adopted,
-    compared,
-    outcome,
-    uncertain,
-)
+from governance.backtest.histories import COMMAND, NASTY, Records, among, backtested, network
 from jinja2 import UndefinedError
 from markup import Markup
+from state.subnet import missed
 
-from tallystick.io.text import short
+from tallystick.numbers.text import decimal
 from tallystick_governance.backtest import plots, report
 from tallystick_governance.backtest.candidates import MOST
 from tallystick_governance.backtest.comparison import CandidateComparison
 from tallystick_governance.backtest.outcome import Outcome
+from tallystick_governance.backtest.statistics import Bootstrap
 from tallystick_governance.backtest.text import TERMS, terminal_lines
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'"
@@ -37,20 +31,45 @@ MISSING = (
     "To get them: pip install 'tallystick[report]', and run the back-test again."
 )
 TEMPLATES = Path(report.__file__).parent / "templates"
-COMMAND = "tallystick backtest 'a & b.parquet' --rules rules@1.0.0 -o DIR"
+RULES = ("skills@1.0.0", "skills@1.1.0")
+MINERS = 30
+QUICK = {"weighs": False, "bootstrap": Bootstrap(0)}
 
 
-def page(found: Outcome) -> str:
-    return page_of(compared(found), found)
+def text_of(page: str) -> str:
+    return " ".join(Markup(page).text.split())
 
 
-def page_of(every: list[CandidateComparison], found: Outcome) -> str:
-    return report.report(found, every, COMMAND)
+@attrs.frozen
+class Told:
+    """A back-test, with the page that it wrote without pictures."""
+
+    outcome: Outcome
+    comparisons: tuple[CandidateComparison, ...]
+    page: str
+    text: str
+
+    @classmethod
+    def of(cls, folder: Path, records: Records, *rules: str, **options: Any) -> "Told":  # noqa: ANN401  # of `backtest`
+        outcome, written = backtested(folder, records, *rules, **options)
+        page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+        return cls(outcome, tuple(written.comparisons), page, text_of(page))
+
+    @property
+    def first(self) -> CandidateComparison:
+        return self.comparisons[0]
 
 
 @pytest.fixture(scope="module")
-def drawn() -> str:
-    return page(outcome(many=30, replayed=True))
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """One candidate, with all that there can be on a page."""
+    options = {"with_state": True, "bootstrap": Bootstrap(39), "network": network(34, 33, 20, 13)}
+    return Told.of(tmp_path_factory.mktemp("whole"), among(MINERS), *RULES, **options)
+
+
+@pytest.fixture(scope="module")
+def drawn(whole: Told) -> str:
+    return report.report(whole.outcome, whole.comparisons, COMMAND)
 
 
 def test_a_page_asks_for_nothing_and_runs_no_script_but_its_own(drawn: str) -> None:
@@ -83,121 +102,93 @@ def test_pictures_are_svg_with_words_for_who_cannot_see_them(drawn: str) -> None
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_stranger_s_text_shows_and_never_acts() -> None:
-    found = outcome(many=5)
-    hostile = attrs.evolve(
-        found,
-        history=attrs.evolve(found.history, source=NASTY),
-        candidates=tuple(
-            attrs.evolve(each, identity=attrs.evolve(each.identity, name=f"{NASTY}{n}"))
-            for n, each in enumerate(found.candidates)
-        ),
-    )
-    html = report.report(hostile, compared(hostile), f"score {NASTY}")
-    read = Markup(html)
+def test_a_stranger_s_text_shows_and_never_acts(whole: Told) -> None:
+    history = attrs.evolve(whole.outcome.history, source=NASTY)
+    hostile = attrs.evolve(whole.outcome, history=history)
+    read = Markup(report.report(hostile, whole.comparisons, f"score {NASTY}"))
     assert not read.every("img")
-    assert NASTY in read.text
     assert f"score {NASTY}" in read.text
+    assert f"history{NASTY}" in "".join(read.text.split("\n"))
     assert NASTY in {values.get("title") for values in read.every("code")}
 
 
-def test_a_hostile_hotkey_does_not_break_a_picture() -> None:
-    # with five miners the hostile one is among the largest
-    found = compared(outcome(many=5))[0].overall
-    root = ET.fromstring(plots.change(found, None).svg)  # noqa: S314  # ours
-    texts = {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert any(text and short(NASTY) in text for text in texts)
+def test_without_the_extra_the_page_says_how_to_get_plots_and_has_the_tables(whole: Told) -> None:
+    assert MISSING in whole.text
+    for name in whole.first.types:
+        assert f"{name}: from the tier of the row to that of the column" in whole.text
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_without_the_extra_the_page_says_how_to_get_plots_and_has_the_tables() -> None:
-    made = page(outcome(many=10))
-    read = Markup(made)
-    assert MISSING in read.text
-    assert not read.every("img")
-    for name in TYPES:
-        assert f"{name}: from the tier of the row to that of the column" in read.text
-
-
-def test_the_page_begins_with_what_is_proposed_and_why(drawn: str) -> None:
-    found = outcome(many=30, replayed=True)
-    text = " ".join(Markup(drawn).text.split())
-    said = found.candidates[1].proposal
+def test_the_page_begins_with_what_is_proposed_and_why(whole: Told) -> None:
+    proposal = whole.first.after.proposal
     parts = [
-        "What rules@1.0.1 would have changed",
-        said.summary,
-        said.source,
-        *(each.path for each in said.changes),
-        "made-up/care@2, added",
-        "+ care = 1 − slope · risk",
-        "360 rounds, 90 to 449, of 12 epochs, 3 to 14",
+        "What skills@1.1.0 would have changed",
+        proposal.summary,
+        proposal.source,
+        *(each.path for each in proposal.changes),
+        *(f"{each.name}, {each.kind}" for each in proposal.formulas),
+        "12 rounds, 0 to 14, of 4 epochs, 0 to 4",
         f"tallystick {version('tallystick')}",
-        "plain (made-up 2.1)",
+        "skills (",
         "In short",
     ]
-    places = [text.index(part) for part in parts]
+    places = [whole.text.index(part or "") for part in parts]
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("candidates", fast_rows([1, 3], 0))
-@pytest.mark.usefixtures("undrawn")
-def test_each_term_is_explained_once(candidates: int) -> None:
-    found = outcome(candidates=candidates, many=12)
-    every = [adopted(uncertain(each)) for each in compared(found)]
-    html = page_of(every, found)
-    explained = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", html)
+def test_each_term_is_explained_once(whole: Told) -> None:
+    explained = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", whole.page)
     names = [name for name, meaning in explained if TERMS.get(unescape(name)) == unescape(meaning)]
     assert sorted(names) == sorted(TERMS)
 
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
-    ("epochs", "stretches", "said"),
+    ("epochs", "told"),
     [
-        (300, 256, "999 draws of 300 epochs in 256 stretches; seed"),
-        (1, 256, "999 draws of 360 rounds in 256 stretches; seed"),
+        (300, "39 draws of 300 epochs in 256 stretches; seed"),
+        (1, "39 draws of 15 rounds in 256 stretches; seed"),
     ],
 )
 def test_what_is_drawn_is_told_and_that_rounds_of_one_epoch_are_no_epochs(
-    epochs: int, stretches: int, said: str
+    whole: Told, epochs: int, told: str
 ) -> None:
-    found = outcome(many=12)
-    each = uncertain(compared(found)[0])
-    assert each.uncertainty is not None
-    known = attrs.evolve(each.uncertainty, epochs=epochs, stretches=stretches)
-    each = attrs.evolve(each, uncertainty=known)
-    text = " ".join(Markup(report.report(found, [each], COMMAND)).text.split())
-    assert said in text
-    warned = "drawn from the 360 rounds of one epoch: too narrow where rounds have tasks in common"
+    assert whole.first.uncertainty is not None
+    known = attrs.evolve(whole.first.uncertainty, epochs=epochs, rounds=15, stretches=256)
+    shown = [attrs.evolve(whole.first, uncertainty=known)]
+    text = text_of(report.report(whole.outcome, shown, COMMAND))
+    assert told in text
+    warned = "drawn from the 15 rounds of one epoch: too narrow where rounds have tasks in common"
     assert (warned in text) is (epochs == 1)
-    assert any(warned in line for line in terminal_lines(found, [each])) is (epochs == 1)
+    lines = terminal_lines(whole.outcome, shown)
+    assert any(warned in line for line in lines) is (epochs == 1)
 
 
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("replayed", [True, False])
-def test_thresholds_stand_before_and_after_in_numbers(*, replayed: bool) -> None:
-    found = outcome(many=8, replayed=replayed)
-    html = page(found)
-    table = html[html.index("Thresholds before and after") :].partition("</table>")[0]
+def test_thresholds_stand_before_and_after_in_numbers(whole: Told) -> None:
+    table = whole.page[whole.page.index("Thresholds before and after") :].partition("</table>")[0]
     cells = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
-    rows = [" ".join(Markup(each).text.split()) for each in cells]
-    last = "0.250000 0.250000 0.260000 0.270000 +0.010000"
-    same = "0.250000 0.250000 0.000000"
-    assert rows[0] == f"alpha, middle {last if replayed else same}"
-    assert len(rows) == 2 * len(TYPES)
-    kind = "those of the replay" if replayed else "those of a new network"
-    assert f"Thresholds: {kind}" in Markup(html).text
+    rows = [*map(text_of, cells)]
+    expected = [*whole.first.thresholds]
+    for row, each in zip(rows, expected, strict=True):
+        assert each.before is not None
+        assert each.after is not None
+        ends = (each.before.first, each.after.first, each.before.last, each.after.last)
+        values = " ".join(decimal(nano, 6) for nano in ends)
+        assert row.startswith(f"{each.skill_type}, {each.name} {values} ")
+    assert any(each.change for each in expected)
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_a_page_of_the_most_candidates_is_no_larger_than_one_can_open() -> None:
-    found = outcome(candidates=MOST, many=24, swept=True)
-    every = compared(found)
-    html = report.report(found, every, COMMAND)
-    read = Markup(html)
+@pytest.mark.nightly
+def test_a_page_of_the_most_candidates_is_no_larger_than_one_can_open(tmp_path: Path) -> None:
+    sweep = (f"axes.policy.weight=0.01:0.{MOST - 2}:0.01",)
+    found = Told.of(tmp_path, among(24), RULES[0], sweeps=sweep, **QUICK)
+    expected = [f"candidate-{number}" for number in range(1, MOST - 1)]
+    read = Markup(found.page)
     headings = [v["id"] for v in read.every("h2") if (v.get("id") or "").startswith("candidate-")]
-    assert headings == [f"candidate-{each.position}" for each in every]
-    assert len(html) < 2_000_000
+    assert headings == expected
+    assert {values["href"] for values in read.every("a")} == {f"#{each}" for each in expected}
+    for each in found.comparisons:
+        assert f"axes.policy.weight = {each.identity.changes[0].value}" in found.text
+    assert len(found.page) < 2_000_000
 
 
 @pytest.mark.parametrize("name", ["altair", "vl_convert"])
@@ -221,52 +212,23 @@ def test_a_template_escapes_what_it_is_given_and_refuses_what_it_is_not() -> Non
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_every_miner_has_a_row_from_the_largest_gain_to_the_largest_loss() -> None:
-    found = outcome(many=30)
-    changes = compared(found)[0].overall.changes()
-    titles = [values["title"] for values in Markup(page(found)).every("code") if values]
-    expected = sorted(changes, key=lambda each: (-each.share_change, each.miner.hotkey))
-    assert titles == [each.miner.hotkey for each in expected]
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("undrawn")
-def test_of_too_many_miners_those_that_change_most_are_shown_with_a_note() -> None:
-    found = outcome(candidates=3, many=900)
-    html = page(found)
-    assert "The 666 whose share changes most, of 900" in Markup(html).text
-    shown = {values["title"] for values in Markup(html).every("code") if values}
-    for each in compared(found):
-        changes = sorted(each.overall.changes(), key=lambda e: -abs(e.share_change))
-        assert {e.miner.hotkey for e in changes[:600]} <= shown
-
-
-@pytest.mark.parametrize(("candidates", "swept"), fast_rows([(5, True), (2, False)], 1))
-def test_candidates_stand_beside_each_other_and_the_first_have_plots(
-    candidates: int, *, swept: bool
+def test_the_miners_that_change_most_have_rows_from_the_largest_gain_to_the_largest_loss(
+    whole: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = outcome(candidates=candidates, many=6, swept=swept)
-    read = Markup(page(found))
-    assert len(read.every("img")) == 4 + 2 * candidates
-    links = {values["href"] for values in read.every("a")}
-    assert len(links) == candidates
-    assert links == {f"#{v['id']}" for v in read.every("h2") if (v["id"] or "").startswith("cand")}
-    assert ("axes.policy.weight = 0.005" in read.text) is swept
+    monkeypatch.setattr(report, "_ROWS", 20)
+    html = report.report(whole.outcome, whole.comparisons, COMMAND)
+    changes = whole.first.overall.changes()
+    most = sorted(changes, key=lambda each: (-abs(each.share_change), each.miner.hotkey))[:20]
+    expected = sorted(most, key=lambda each: (-each.share_change, each.miner.hotkey))
+    table = html[html.index("Every miner") :].partition("</table>")[0]
+    titles = [unescape(title) for title in re.findall(r'<code title="([^"]*)"', table)]
+    assert titles == [each.miner.hotkey for each in expected]
+    assert f"The 20 whose share changes most, of {MINERS}" in html
 
 
-def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
-    found = outcome(many=4)
-    poor = tuple(
-        attrs.evolve(
-            each,
-            types={
-                name: attrs.evolve(t, emission=Counter(), quality=Counter())
-                for name, t in each.types.items()
-            },
-        )
-        for each in found.candidates
-    )
-    text = Markup(page(attrs.evolve(found, candidates=poor))).text
+def test_a_history_in_which_nobody_earns_has_a_page_too(tmp_path: Path) -> None:
+    records = [missed(f"t{n}", f"hk-{n}", round=n) for n in range(3)]
+    text = Told.of(tmp_path, records, *RULES, **QUICK).text
     assert "shares cannot be compared" in text
     assert "Concentration cannot be compared" in text
     assert "there is no order" in text

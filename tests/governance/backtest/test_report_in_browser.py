@@ -6,47 +6,30 @@ are in ``build/screenshots``.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import attrs
 import pytest
 from browser import ROOT, Opened, browser
-from governance.backtest.made_up import adopted, compared, outcome, uncertain
+from governance.backtest.histories import COMMAND, among, backtested, network
 from playwright.sync_api import Browser, Locator
 
-from tallystick_governance.backtest.outcome import Outcome
 from tallystick_governance.backtest.report import report
 
 pytestmark = pytest.mark.nightly
 __all__ = ["browser"]
+LONG = "tiers.levels[tier_2_optimised].multiplier=1.3:1.7:0.1"
 SCREENSHOTS = ROOT / "build" / "screenshots"
 WIDTHS, SCHEMES = (1280, 375), ("light", "dark")
-PAGES = {
-    "one": {"candidates": 1, "many": 26, "replayed": True},
-    "sweep": {"candidates": 3, "many": 8, "swept": True},
-    "thousand": {"candidates": 1000, "many": 5, "swept": True},
-    "long": {"candidates": 3, "many": 6, "replayed": True},
+PAGES: dict[str, tuple[int, dict[str, Any]]] = {
+    "one": (26, {"with_state": True, "network": network(34, 33, 20, 13)}),
+    "sweep": (8, {"sweeps": ("axes.policy.beta=0.4:0.6:0.1", LONG), "weighs": False}),
 }
-"""The back-tests whose reports are looked at."""
+"""The back-tests whose reports are looked at: of so many miners, and how they are run.
+
+Candidates of the sweep have long names.
+"""
 MORE_OF_THE_SAME = "tbody tr:nth-child(n + 5), section:nth-of-type(n + 6)"
 """Rows and candidates that look as others do: axe-core takes seconds for each."""
-
-
-def renamed(found: Outcome) -> Outcome:
-    """The same with candidates of long names, as sweeps of several numbers have."""
-    swept = "[tiers.levels[a_tier_with_a_long_name].multiplier=1.25,axes.policy.beta=0.6]"
-    baseline, *others = found.candidates
-    named = (
-        attrs.evolve(each, identity=attrs.evolve(each.identity, name=each.identity.name + swept))
-        for each in others
-    )
-    return attrs.evolve(found, candidates=(baseline, *named))
-
-
-def html_of(found: Outcome) -> str:
-    every = [uncertain(each) for each in compared(found)]
-    if len(every) == 1:
-        every = [adopted(each) for each in every]
-    return report(found, every, "tallystick backtest year.parquet -o DIR")
 
 
 class Pages:
@@ -58,9 +41,12 @@ class Pages:
     def __getitem__(self, name: str) -> Path:
         path = self._folder / f"{name}.html"
         if not path.exists():
-            found = outcome(**PAGES[name])
-            html = html_of(renamed(found) if name == "long" else found)
-            path.write_text(html, encoding="utf-8")
+            miners, options = PAGES[name]
+            rules = ("skills@1.0.0", "skills@1.1.0")[: 1 if "sweeps" in options else 2]
+            folder = self._folder / name
+            folder.mkdir()
+            outcome, written = backtested(folder, among(miners), *rules, **options)
+            path.write_text(report(outcome, written.comparisons, COMMAND), encoding="utf-8")
         return path
 
 
