@@ -11,7 +11,9 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
+
+import attrs
 
 from tallystick.formula.facts import path_of, reader_of
 from tallystick.formula.facts.fact import name_of
@@ -222,20 +224,42 @@ def like(example: Mapping[str, Any]) -> Behave:
     return answer
 
 
-BEHAVIOURS: Mapping[str, Behave] = MappingProxyType(
+@attrs.frozen
+class Behaviour:
+    """A way to answer tasks; two of one name are the same.
+
+    Attributes:
+        name: such as ``rush``.
+        answer: makes a record of an honest one.
+        reports: what its miner tells its group beside the record: what it found, nothing, or all
+            that there is and much more.
+        skill_types: the types whose tasks it is for, other ones are answered honestly; None for
+            all.
+    """
+
+    name: str
+    answer: Behave = attrs.field(eq=False, repr=False)
+    reports: Literal["own", "nothing", "everything"] = attrs.field(default="own", eq=False)
+    skill_types: tuple[str, ...] | None = attrs.field(default=None, eq=False)
+
+
+BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType(
     {
-        "honest": honest,
-        "absent": absent,
-        "rush": rush,
-        "camp": camp,
-        "late": late,
-        "later": later,
-        "idle": idle,
-        "spray": spray,
-        "no-sandbox": without_sandbox,
-        "unchecked": unchecked,
-        "wrong": wrong,
-        "abort": abort,
+        behaviour.name: behaviour
+        for behaviour in (
+            Behaviour("honest", honest),
+            Behaviour("absent", absent),
+            Behaviour("rush", rush),
+            Behaviour("camp", camp),
+            Behaviour("late", late),
+            Behaviour("later", later),
+            Behaviour("idle", idle, "nothing"),
+            Behaviour("spray", spray, "everything"),
+            Behaviour("no-sandbox", without_sandbox),
+            Behaviour("unchecked", unchecked),
+            Behaviour("wrong", wrong),
+            Behaviour("abort", abort),
+        )
     }
 )
 """Behaviours of every type, by name."""

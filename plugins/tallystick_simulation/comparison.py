@@ -55,22 +55,21 @@ class Comparison:
     Attributes:
         old: the run under the one.
         new: the run under the other.
-        moved: by epoch, the share of all weight that changes hands, in nano; what is burnt is in
-            one hand, and nobody is another.
         not_exercised: the switches of either rule set that made no difference in its run.
     """
 
     old: NetworkRun
     new: NetworkRun
-    moved: Column
     not_exercised: tuple[str, ...]
 
     @property
     def moved_overall(self) -> int:
-        """The share of the weight of all epochs together that changes hands, in nano."""
+        """The share of the weight of all epochs together that changes hands, in nano.
+
+        What is burnt is in one hand, and nobody is another.
+        """
         old, new = (_hands(outcome).sum(axis=0) for outcome in (self.old, self.new))
-        epochs = max(1, len(self.moved))
-        return int(np.maximum(new - old, 0).sum()) // epochs
+        return int(np.maximum(new - old, 0).sum()) // max(1, len(self.old.burnt))
 
     @property
     def emission(self) -> tuple[int, int]:
@@ -80,7 +79,7 @@ class Comparison:
     @property
     def pay(self) -> Mapping[str, tuple[int, int]]:
         """The mean weight of each participant under both, in nano; of `BURNT` and `NOBODY` too."""
-        epochs = max(1, len(self.moved))
+        epochs = max(1, len(self.old.burnt))
         old, new = (_hands(o).sum(axis=0) // epochs for o in (self.old, self.new))
         pairs = zip(old.tolist(), new.tolist(), strict=True)
         return dict(zip((*self.old.names, BURNT, NOBODY), pairs, strict=True))
@@ -131,11 +130,9 @@ def compare(  # noqa: PLR0913  # the sizes of the network
         )
         for rules in (old, new)
     ]
-    before, after = map(_hands, runs)
     return Comparison(
         old=runs[0],
         new=runs[1],
-        moved=np.maximum(after - before, 0).sum(axis=1),
         not_exercised=tuple(sorted({name for side in runs for name in side.not_exercised})),
     )
 

@@ -24,7 +24,14 @@ from tallystick.scoring.scores import walk
 from tallystick.scoring.value import Value
 from tallystick_conformance.search import SUBMISSION, Effort, best_moves
 from tallystick_conformance.testing.record_checker import FactReader
-from tallystick_simulation.behaviour import BEHAVIOURS, Behave, RecordObject, rush
+from tallystick_simulation.behaviour import (
+    BEHAVIOURS,
+    Behave,
+    Behaviour,
+    RecordObject,
+    idle,
+    rush,
+)
 from tallystick_simulation.pool import Key, TypePool
 from tallystick_simulation.response import Trial
 from tallystick_simulation.strategy import HONEST, MinerStrategy
@@ -100,14 +107,13 @@ def _different(values: Iterable[Any]) -> list[Any]:
 
 
 def constant_strategy(trial: Trial, answer: ConstantAnswer) -> MinerStrategy:
-    """Return the strategy that gives a constant answer; the pool of the trial learns it."""
+    """Return the strategy that gives a constant answer."""
     # trials of several rule sets can share a pool, and differ in the answer
-    behaviour = f"{CONSTANT}:{json.dumps(answer.submission, sort_keys=True)}"
-    trial.pool.of(trial.skill_type).add(behaviour, constant(answer.submission))
+    name = f"{CONSTANT}:{json.dumps(answer.submission, sort_keys=True)}"
     return MinerStrategy(
         name=CONSTANT,
         summary="gives one answer to every task, the best that a search found",
-        behaviour=behaviour,
+        behaviour=Behaviour(name, constant(answer.submission)),
         cost=trial.assumptions.cost(_IDLE),
         accuracy=trial.assumptions.accuracy(_IDLE),
     )
@@ -120,7 +126,7 @@ def constant(submission: Submission) -> Behave:
     """
 
     def answer(profile: TypeProfile, draw: Draw, record: RecordObject) -> RecordObject | None:
-        return _given(submission, profile, draw, BEHAVIOURS[_IDLE](profile, draw, record))
+        return _given(submission, profile, draw, idle(profile, draw, record))
 
     return answer
 
@@ -137,7 +143,7 @@ def _given(
 def _proposed(trial: Trial, value: Value) -> Iterator[Submission]:
     """Yield honest answers to some tasks, each before those that score more there."""
     scorer, pool = Scorer.of(trial.rules), trial.pool.of(trial.skill_type)
-    honest = pool.block(Key(HONEST, trial.assumptions.accuracy(HONEST))).records
+    honest = pool.block(Key(BEHAVIOURS[HONEST], trial.assumptions.accuracy(HONEST))).records
     for number, record in enumerate(honest[:_SEARCHED]):
         yield record[SUBMISSION]
         seed = trial.setting.seed + number
@@ -175,7 +181,7 @@ class _Judge:
 
         Those of the tasks that were searched would count as if every miner knew them.
         """
-        key = Key(_IDLE, self.trial.assumptions.accuracy(_IDLE))
+        key = Key(BEHAVIOURS[_IDLE], self.trial.assumptions.accuracy(_IDLE))
         return self._pool.block(key).records[_SEARCHED : _SEARCHED + _JUDGED]
 
     def mean(self, submission: Submission) -> int:

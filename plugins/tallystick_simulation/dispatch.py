@@ -15,6 +15,7 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO
 from tallystick.records.schema import MISSED
 from tallystick.scoring.bound import BoundType
+from tallystick_simulation.behaviour import BEHAVIOURS
 from tallystick_simulation.network import Network, Participant
 from tallystick_simulation.pool import Key
 from tallystick_simulation.strategy import HONEST, MinerStrategy
@@ -246,7 +247,7 @@ class Dispatcher:
         if not honest:
             return None
         best = max(honest, key=lambda other: (other.accuracy, other.name))
-        return Key("later", best.accuracy, best.variant)
+        return Key(BEHAVIOURS["later"], best.accuracy, best.variant)
 
 
 def _least(of_type: TypeRun, key: Key, tasks: Column) -> Column:

@@ -12,20 +12,18 @@ of them as often as its miner does well, and others as often as it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import attrs
 import numpy as np
 
-from tallystick.errors import InputError, SchemaError
+from tallystick.errors import SchemaError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.tree import Node
 from tallystick.plugins.generator import CERTAIN, Draw, Generator
 from tallystick.plugins.registry import Registry
-from tallystick.plugins.strategy import Strategy
-from tallystick.records.messages import shown
 from tallystick_conformance.testing.random_records import generator_of
 from tallystick_consensus.group_record import (
     GroupRecord,
@@ -35,12 +33,8 @@ from tallystick_consensus.group_record import (
 )
 from tallystick_simulation.behaviour import (
     BEHAVIOURS,
-    Behave,
+    Behaviour,
     RecordObject,
-    always,
-    answer_of,
-    fill_one,
-    like,
 )
 from tallystick_simulation.type_profile import (
     Integers,
@@ -53,12 +47,6 @@ from tallystick_simulation.type_profile import (
 
 TASKS = 64
 """Tasks of a type, by default."""
-ALWAYS = "always:"
-"""Prefix of the behaviours that give one choice, which follows."""
-SPRAY = "spray:"
-"""Prefix of the behaviours that fill the lists of one field, which follows."""
-PAD = "pad:"
-"""Prefix of the behaviours that lengthen the lists of one field, which follows."""
 
 _FIELDS = {"submission", "checks", "task"}
 _TRIES = 20
@@ -85,12 +73,12 @@ class Key:
     """The key of a block.
 
     Attributes:
-        behaviour: the name of what turns honest records into others.
+        behaviour: turns honest records into others.
         accuracy: how well the honest ones do, from 0 to 100.
         variant: tells equally good miners apart, whose mistakes differ.
     """
 
-    behaviour: str
+    behaviour: Behaviour
     accuracy: int
     variant: int = 0
 
@@ -142,7 +130,6 @@ class TypePool:
         profile: TypeProfile,
         tasks: int,
         seed: int,
-        behaviours: Mapping[str, Behave],
     ) -> None:
         """Make nothing yet.
 
@@ -150,10 +137,8 @@ class TypePool:
             profile: of the type.
             tasks: how many there are, at least 1.
             seed: equal ones give equal records.
-            behaviours: beside those of every type, by name.
         """
-        self.profile, self.tasks = profile, tasks
-        self._seed, self._behaviours = seed, {**BEHAVIOURS, **behaviours}
+        self.profile, self.tasks, self._seed = profile, tasks, seed
         skill_type = profile.skill_type
         self._generator: Generator = skill_type.generator or generator_of(
             profile.schema, skill_type.requirements
@@ -172,10 +157,6 @@ class TypePool:
     def name(self) -> str:
         """The name of the type."""
         return self.profile.skill_type.name
-
-    def add(self, name: str, behave: Behave) -> None:
-        """Add a behaviour, under a name that no other has."""
-        self._behaviours[name] = behave
 
     @cached_property
     def answer_facts(self) -> tuple[Node, ...]:
@@ -199,15 +180,13 @@ class TypePool:
     def block(self, key: Key) -> Block:
         """Return the block of a key."""
         if key not in self._blocks:
-            # who has the name of no behaviour is told before the first task
-            self._behave(key.behaviour)
             self._blocks[key] = Block(key, len(self.keys) * self.tasks, self)
             self.keys.append(key)
         return self._blocks[key]
 
     def block_of_honest(self) -> Block:
         """Return the block of the best honest answers."""
-        return self.block(Key("honest", CERTAIN))
+        return self.block(Key(BEHAVIOURS["honest"], CERTAIN))
 
     def record(self, row: int) -> RecordObject:
         """Return the record of a row; of a task without an answer the honest one."""
@@ -254,20 +233,6 @@ class TypePool:
         own = head.keys() - _HEAD.keys()
         return frozenset(own | _FIELDS)
 
-    def _behave(self, name: str) -> Behave:
-        if name in self._behaviours:
-            return self._behaviours[name]
-        if name.startswith(SPRAY):
-            return fill_one(name.removeprefix(SPRAY), finds=True)
-        if name.startswith(PAD):
-            return fill_one(name.removeprefix(PAD), finds=False)
-        if name.startswith(ALWAYS):
-            return always(name.removeprefix(ALWAYS))
-        raise InputError(
-            f"found the behaviour {shown(name)}, expected one of {', '.join(self._behaviours)}, "
-            f"or {ALWAYS}, {SPRAY} or {PAD} and what follows: add a record or a plugin that has it"
-        )
-
     def _task(self, number: int) -> tuple[RecordObject, Items]:
         """Return the head of each record of a task with it, and what groups can find in it."""
         if number not in self._asked:
@@ -308,7 +273,9 @@ class TypePool:
         key, number = self.keys[row // self.tasks], row % self.tasks
         self._grow(len(self.keys) * self.tasks)
         record, integers, draw = self._honest_record(number, key)
-        changed = self._behave(key.behaviour)(self.profile, draw, record)
+        of_types = key.behaviour.skill_types
+        is_own = of_types is None or self.name in of_types
+        changed = key.behaviour.answer(self.profile, draw, record) if is_own else record
         if changed is not None and changed is not record:
             facts = self.profile.integers(changed)
             record, integers = (record, integers) if facts is None else (changed, facts)
@@ -335,9 +302,7 @@ class TypePool:
             return None
         draw = Draw.of(self._seed, "items", self.name, number, key.variant)
         draw.skill = key.accuracy
-        kind = ALWAYS if key.behaviour.startswith(ALWAYS) else key.behaviour
-        make = _ITEMS.get(kind, _items_of)
-        items = make(draw, self._task(number)[1])
+        items = _ITEMS[key.behaviour.reports](draw, self._task(number)[1])
         return _group_submission(self.name, record.get("submission", {}), items)
 
 
@@ -361,13 +326,11 @@ class Pool:
         registry: the plugins that have the types, and strategies.
         seed: equal ones give equal records.
         tasks: how many each type has.
-        examples: records by the name of the behaviour that answers like them.
     """
 
     registry: Registry
     seed: int = 0
     tasks: int = TASKS
-    examples: Mapping[str, RecordObject] = attrs.field(factory=dict)
     _types: dict[str, TypePool] = attrs.field(factory=dict, init=False, repr=False)
 
     def of(self, skill_type: str) -> TypePool:
@@ -377,33 +340,14 @@ class Pool:
                 profile_of(self.registry, skill_type),
                 self.tasks,
                 self.seed,
-                {**dict(self._of_strategies(skill_type)), **dict(self._of_examples(skill_type))},
             )
         return self._types[skill_type]
-
-    def _of_strategies(self, skill_type: str) -> Iterable[tuple[str, Behave]]:
-        for strategy in self.registry.strategies.values():
-            is_own = skill_type in strategy.skill_types
-            yield strategy.name, _of_plugin(strategy) if is_own else BEHAVIOURS["honest"]
-
-    def _of_examples(self, skill_type: str) -> Iterable[tuple[str, Behave]]:
-        for name, record in self.examples.items():
-            is_own = record["skill_type"] == skill_type
-            yield name, like(record) if is_own else BEHAVIOURS["honest"]
 
 
 @lru_cache(maxsize=4)
 def pool_of(registry: Registry, seed: int, tasks: int) -> Pool:
     """Return the pool of some plugins, which has the same answers for every rule set."""
     return Pool(registry, seed=seed, tasks=tasks)
-
-
-def _of_plugin(strategy: Strategy) -> Behave:
-    def answer(_profile: TypeProfile, draw: Draw, record: RecordObject) -> RecordObject | None:
-        changed = strategy.answer(draw, record)
-        return None if changed is None else {**record, **answer_of(changed)}
-
-    return answer
 
 
 def _true_items(draw: Draw) -> Items:
@@ -493,5 +437,5 @@ _MAKERS: Mapping[str, Callable[[Draw], Any]] = {
     "dependencies": _dependency,
 }
 """Makers of items by their list, in the order in which a seed is drawn from."""
-_ITEMS = {"idle": _no_items, ALWAYS: _no_items, "spray": _sprayed_items}
-"""Maker of the items of groups, by behaviour; others report by their accuracy."""
+_ITEMS = {"own": _items_of, "nothing": _no_items, "everything": _sprayed_items}
+"""Maker of the items of groups, by what behaviours report."""

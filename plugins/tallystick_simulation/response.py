@@ -9,6 +9,7 @@ which rate of detection, it would.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +27,7 @@ from tallystick_simulation.run import run
 from tallystick_simulation.strategy import (
     HONEST,
     MinerStrategy,
+    of_example,
     strategies_of,
     strategy_of,
 )
@@ -163,27 +165,6 @@ class Response:
         if honest_work:
             exact -= Fraction(self.price, NANO) * Fraction(work - honest_work, honest_work)
         return round_half_even(exact.numerator * NANO, exact.denominator)
-
-
-@attrs.frozen(eq=False, slots=False)
-class Responses:
-    """The strategies of a rule set, each tried alone among honest others.
-
-    Attributes:
-        every: the responses, by skill type and then in the order of the strategies.
-    """
-
-    every: tuple[Response, ...]
-
-    @cached_property
-    def by_name(self) -> Mapping[tuple[str, str], Response]:
-        """The responses by skill type and strategy."""
-        return {(response.skill_type, response.strategy): response for response in self.every}
-
-    @cached_property
-    def best(self) -> Response | None:
-        """The best deviation; None where none is tried, or honest work is paid nothing."""
-        return best_of(self.every)
 
 
 def best_of(every: Iterable[Response]) -> Response | None:
@@ -337,23 +318,25 @@ def trials(  # noqa: PLR0913  # the rules, and what decides the rest
         assumptions: costs, accuracies and other numbers; None for those that ship.
         examples: records by the name of the strategy that answers like them.
         pool: that of other rules with the same plugins, whose answers are used again; by default
-            the one of the plugins and the seed, or a new one with the examples.
+            the one of the plugins and the seed.
     """
-    size = setting or Setting()
-    if pool is None and examples:
-        pool = Pool(rules.registry, seed=size.seed, tasks=_TASKS, examples=examples)
-    elif pool is None:
-        pool = pool_of(rules.registry, size.seed, _TASKS)
-    numbers = assumptions or shipped_assumptions()
-    chosen = {*types} or {*rules.types}
-    return tuple(Trial(rules, name, pool, size, numbers) for name in rules.types if name in chosen)
+    size, numbers = setting or Setting(), assumptions or shipped_assumptions()
+    pool = pool or pool_of(rules.registry, size.seed, _TASKS)
+    chosen, further = {*types} or {*rules.types}, defaultdict[str, list[MinerStrategy]](list)
+    for name, record in (examples or {}).items():
+        further[record["skill_type"]].append(of_example(name, record, numbers))
+    return tuple(
+        Trial(rules, name, pool, size, numbers, tuple(further[name]))
+        for name in rules.types
+        if name in chosen
+    )
 
 
 def responses(
     tried: Sequence[Trial],
     names: Iterable[str] = (),
-) -> Responses:
-    """Try strategies, each alone among honest others.
+) -> tuple[Response, ...]:
+    """Return strategies, each tried alone among honest others, by skill type and in their order.
 
     Args:
         tried: the skill types of one rule set, at least one.
@@ -368,13 +351,11 @@ def responses(
     known = {name: strategy for trial in tried for name, strategy in trial.strategies.items()}
     for name in wanted:
         strategy_of(known, name)
-    return Responses(
-        tuple(
-            trial.response(strategy)
-            for trial in tried
-            for name, strategy in trial.strategies.items()
-            if not chosen or name in wanted
-        )
+    return tuple(
+        trial.response(strategy)
+        for trial in tried
+        for name, strategy in trial.strategies.items()
+        if not chosen or name in wanted
     )
 
 

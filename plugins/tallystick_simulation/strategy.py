@@ -6,20 +6,32 @@ honest answer, so that pay can be compared with work.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import InputError
 from tallystick.numbers.nano import NANO, from_decimal
+from tallystick.plugins.generator import Draw
 from tallystick.plugins.strategy import Strategy
 from tallystick.records.messages import shown
 from tallystick_simulation.assumptions import Assumptions
-from tallystick_simulation.pool import ALWAYS, PAD, SPRAY, Pool
+from tallystick_simulation.behaviour import (
+    BEHAVIOURS,
+    Behaviour,
+    RecordObject,
+    always,
+    answer_of,
+    fill_one,
+    like,
+)
+from tallystick_simulation.pool import Pool
+from tallystick_simulation.type_profile import TypeProfile
 
 Chooses = Literal["own", "best_of_group", "coalition", "good_tasks", "least_work"]
 """Ways to choose an answer: the own behaviour; the answer of the best honest member of the group,
@@ -35,7 +47,7 @@ class MinerStrategy:
     Attributes:
         name: by which people call it.
         summary: one sentence for people.
-        behaviour: the name of the behaviour of a pool by which it answers.
+        behaviour: by which it answers.
         cost: of an answer, in nano units of the work of an honest one.
         accuracy: of the honest records that it makes its answers of; None for that of the miner.
         is_honest: whether it breaks no rule, so that nobody is caught at it.
@@ -50,7 +62,7 @@ class MinerStrategy:
 
     name: str
     summary: str
-    behaviour: str = "honest"
+    behaviour: Behaviour = BEHAVIOURS["honest"]
     cost: int
     accuracy: int | None = None
     is_honest: bool = False
@@ -77,35 +89,47 @@ def strategies_of(
     """Return the strategies that miners of some skill types have, by name.
 
     Args:
-        pool: whose behaviours they use; with examples.
+        pool: of the tasks, with the plugins that have strategies.
         types: the names of the types.
         assumptions: costs and accuracies.
     """
     names = [*types]
     made = [*_built_in(assumptions)]
-    options = dict.fromkeys(option for name in names for option in pool.of(name).choices)
-    for option in options:
+    for option in dict.fromkeys(option for name in names for option in pool.of(name).choices):
+        behaviour = Behaviour(f"always:{option}", always(option), "nothing")
         summary = f"gives {option} to every task"
-        made.append(_of(assumptions, "always", summary, f"{ALWAYS}{option}"))
-    fields = dict.fromkeys(field for name in names for field in pool.of(name).list_fields)
-    for field in fields:
-        for prefix, summary, kind in (
-            (SPRAY, f"fills {field} with all that is expected, and more", "spray-one"),
-            (PAD, f"lengthens {field} by what nobody expects", "pad-one"),
+        answers = _of(assumptions, "always", summary, behaviour)
+        made.append(attrs.evolve(answers, name=behaviour.name))
+    for field in dict.fromkeys(field for name in names for field in pool.of(name).list_fields):
+        for kind, summary, finds in (
+            ("spray", f"fills {field} with all that is expected, and more", True),
+            ("pad", f"lengthens {field} by what nobody expects", False),
         ):
-            name, cost = f"{prefix}{field}", assumptions.cost(kind)
-            made.append(MinerStrategy(name=name, summary=summary, behaviour=name, cost=cost))
+            behaviour = Behaviour(f"{kind}:{field}", fill_one(field, finds=finds))
+            made.append(_named(behaviour, summary, assumptions.cost(f"{kind}-one")))
     made += (
         _of_plugin(strategy)
         for strategy in pool.registry.strategies.values()
         if {*strategy.skill_types} & {*names}
     )
-    for name, record in pool.examples.items():
-        if record["skill_type"] in names:
-            cost = assumptions.cost("example")
-            summary = "answers every task as one record does"
-            made.append(MinerStrategy(name=name, summary=summary, behaviour=name, cost=cost))
     return {strategy.name: strategy for strategy in made}
+
+
+def of_example(name: str, record: Mapping[str, Any], assumptions: Assumptions) -> MinerStrategy:
+    """Return the strategy that answers every task as one record of a type does."""
+    # simulations of other records of that name can share a pool
+    behaviour = Behaviour(f"{name}:{json.dumps(record, sort_keys=True)}", like(record))
+    return MinerStrategy(
+        name=name,
+        summary="answers every task as one record does",
+        behaviour=behaviour,
+        cost=assumptions.cost("example"),
+    )
+
+
+def _named(behaviour: Behaviour, summary: str, cost: int) -> MinerStrategy:
+    """Return the strategy that has the name of its behaviour."""
+    return MinerStrategy(name=behaviour.name, summary=summary, behaviour=behaviour, cost=cost)
 
 
 def strategy_of(strategies: Mapping[str, MinerStrategy], name: str) -> MinerStrategy:
@@ -146,7 +170,11 @@ def _built_in(assumptions: Assumptions) -> Iterable[MinerStrategy]:
         of("no-sandbox", "runs nothing, so that all checks but one fail"),
         of("unchecked", "runs nothing, so that all checks but one are left out"),
         attrs.evolve(
-            of("copy", "gives the answer of the best other member of its group, later", HONEST),
+            of(
+                "copy",
+                "gives the answer of the best other member of its group, later",
+                honest.behaviour,
+            ),
             chooses="best_of_group",
         ),
         split(honest, assumptions.constant("split_hotkeys")),
@@ -170,9 +198,13 @@ def _built_in(assumptions: Assumptions) -> Iterable[MinerStrategy]:
             summary="does just enough for its tier",
             chooses="least_work",
         ),
-        of("deadline-camper", "answers at the last moment", "camp"),
+        of("deadline-camper", "answers at the last moment", BEHAVIOURS["camp"]),
         attrs.evolve(
-            of("collude", "gives the wrong answer that its coalition agreed on", "wrong"),
+            of(
+                "collude",
+                "gives the wrong answer that its coalition agreed on",
+                BEHAVIOURS["wrong"],
+            ),
             chooses="coalition",
         ),
         as_honest(
@@ -187,31 +219,30 @@ def _built_in(assumptions: Assumptions) -> Iterable[MinerStrategy]:
             honest,
             name="abort",
             summary="raises flags of which nobody says whether they are good, such as of an abort",
-            behaviour="abort",
+            behaviour=BEHAVIOURS["abort"],
         ),
         attrs.evolve(of("absent", "does not answer"), is_honest=True),
     )
 
 
 def _of(
-    assumptions: Assumptions, name: str, summary: str, behaviour: str | None = None
+    assumptions: Assumptions, name: str, summary: str, behaviour: Behaviour | None = None
 ) -> MinerStrategy:
     """Return a strategy of one behaviour, with its assumed cost and accuracy."""
-    full = behaviour if behaviour is not None and ":" in behaviour else name
     return MinerStrategy(
-        name=full,
+        name=name,
         summary=summary,
-        behaviour=behaviour or name,
+        behaviour=behaviour or BEHAVIOURS[name],
         cost=assumptions.cost(name),
         accuracy=assumptions.accuracy(name),
     )
 
 
 def _of_plugin(strategy: Strategy) -> MinerStrategy:
-    return MinerStrategy(
-        name=strategy.name,
-        summary=strategy.summary,
-        behaviour=strategy.name,
-        cost=from_decimal(Decimal(strategy.cost)),
-        is_honest=strategy.is_honest,
-    )
+    def answer(_profile: TypeProfile, draw: Draw, record: RecordObject) -> RecordObject | None:
+        changed = strategy.answer(draw, record)
+        return None if changed is None else {**record, **answer_of(changed)}
+
+    behaviour = Behaviour(strategy.name, answer, skill_types=strategy.skill_types)
+    cost = from_decimal(Decimal(strategy.cost))
+    return attrs.evolve(_named(behaviour, strategy.summary, cost), is_honest=strategy.is_honest)

@@ -20,8 +20,8 @@ def _strategies() -> set[tuple[str, str, str]]:
     found = set()
     for reference in ("skills@1.2.0", "workflow@1.2.0"):
         rules = tallystick.load(reference)
-        pool = Pool(rules.registry, tasks=1, examples={"example:N": record})
-        for trial in trials(rules, pool=pool):
+        pool = Pool(rules.registry, tasks=1)
+        for trial in trials(rules, pool=pool, examples={"example:N": record}):
             constant = constant_strategy(trial, ConstantAnswer({}, 0))
             for strategy in (*trial.strategies.values(), constant):
                 kind, _, rest = strategy.name.partition(":")

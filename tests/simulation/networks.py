@@ -14,8 +14,9 @@ from tallystick.plugins.registry import installed_plugins
 from tallystick.rules.reading import read_text
 from tallystick.scoring.bound_rules import BoundRules, bind_rules
 from tallystick_simulation.assumptions import shipped_assumptions
+from tallystick_simulation.behaviour import BEHAVIOURS
 from tallystick_simulation.network import Network, Participant
-from tallystick_simulation.pool import Pool
+from tallystick_simulation.pool import Key, Pool
 from tallystick_simulation.strategy import MinerStrategy, strategies_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +65,11 @@ def pool_of(reference: str, tasks: int = 8, seed: int = 1) -> Pool:
 def strategies(rules: BoundRules, pool: Pool) -> Mapping[str, MinerStrategy]:
     """The strategies of a rule set, by name."""
     return strategies_of(pool, sorted(rules.types), shipped_assumptions())
+
+
+def key(behaviour: str, accuracy: int, variant: int = 0) -> Key:
+    """The key of a block of a behaviour of every type, by its name."""
+    return Key(BEHAVIOURS[behaviour], accuracy, variant)
 
 
 def network(  # noqa: PLR0913  # the sizes of a network

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from networks import changed, shipped
+from networks import changed, key, shipped
 
 from tallystick.plugins.generator import Draw
 from tallystick.scoring.bound_rules import BoundRules
@@ -21,7 +21,7 @@ from tallystick_simulation.constant_answer import (
     constant_answer,
     constant_strategy,
 )
-from tallystick_simulation.pool import Key, Pool
+from tallystick_simulation.pool import Pool
 from tallystick_simulation.response import Setting, Trial, responses, trials
 
 PYTHON = "executable_python"
@@ -39,7 +39,7 @@ SMALL = Setting(miners=8, epochs=4, seeds=2)
 
 
 def trial_of(rules: BoundRules, skill_type: str) -> Trial:
-    """A trial of its own: a constant answer is added to its pool."""
+    """A trial of one skill type, with few tasks."""
     (trial,) = trials(rules, SMALL, types=(skill_type,), pool=Pool(rules.registry, tasks=16))
     return trial
 
@@ -57,7 +57,7 @@ def mean_of(trial: Trial, submission: dict[str, Any]) -> Decimal:
     """The mean emission of an answer over the tasks that were not searched, as `score` gives it."""
     pool = trial.pool.of(PYTHON)
     answer, scorer = constant(submission), Scorer.of(trial.rules)
-    total, records = Decimal(0), pool.block(Key("honest", 0)).records[4:12]
+    total, records = Decimal(0), pool.block(key("honest", 0)).records[4:12]
     for record in records:
         given = answer(pool.profile, Draw(0), record)
         assert given is not None
@@ -85,7 +85,8 @@ def paid(trial: Trial, answer: ConstantAnswer | None) -> int | None:
     """The pay of a constant answer beside honest work."""
     assert answer is not None
     trial = attrs.evolve(trial, further=(constant_strategy(trial, answer),))
-    return responses((trial,), [CONSTANT]).by_name[PYTHON, CONSTANT].ratio
+    _, found = responses((trial,), [CONSTANT])
+    return found.ratio
 
 
 @pytest.mark.nightly
@@ -98,7 +99,7 @@ def test_it_is_paid_where_axes_make_up_for_each_other_and_not_in_force() -> None
 def test_a_task_for_which_it_is_not_valid_has_no_answer() -> None:
     trial, answer = searched()
     pool = trial.pool.of(PYTHON)
-    record = pool.block(Key("honest", 80)).records[0]
+    record = pool.block(key("honest", 80)).records[0]
     wrong = {**answer.submission, "verdict": "PERHAPS"}
     assert constant(wrong)(pool.profile, Draw(0), record) is None
     given = constant(answer.submission)(pool.profile, Draw(0), record)

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 import attrs
 import guesser
 import pytest
-from networks import network, shipped
+from networks import key, network, shipped, strategies
 
 from tallystick.errors import PluginError
 from tallystick.plugins.entries import GROUP
@@ -24,17 +24,18 @@ def strangers() -> Registry:
 
 def test_a_strategy_of_a_stranger_answers_tasks_of_its_type(strangers: Registry) -> None:
     pool = Pool(strangers, seed=1, tasks=16)
-    block = pool.of("declarative").block(Key("guesser/guess", 75))
-    honest = pool.of("declarative").block(Key("honest", 75))
+    named = strategies(shipped("skills@1.2.0"), pool)
+    guess, spoil = (Key(named[f"guesser/{name}"].behaviour, 75) for name in ("guess", "spoil"))
+    block = pool.of("declarative").block(guess)
+    honest = pool.of("declarative").block(key("honest", 75))
     assert 4 < block.answered.sum() < 16
     answered = [r for r, is_there in zip(block.records, block.answered, strict=True) if is_there]
     assert {record["submission"]["verdict"] for record in answered} == {"ALLOW", "BLOCK"}
     assert [r["task"] for r in block.records] == [r["task"] for r in honest.records]
-    spoiled = pool.of("declarative").block(Key("guesser/spoil", 75))
+    spoiled = pool.of("declarative").block(spoil)
     assert spoiled.records == honest.records
     other = pool.of("mcp_server")
-    guessed = other.block(Key("guesser/guess", 75))
-    assert guessed.records == other.block(Key("honest", 75)).records
+    assert other.block(guess).records == other.block(key("honest", 75)).records
 
 
 def test_a_strategy_of_a_stranger_runs(strangers: Registry) -> None:

@@ -10,26 +10,43 @@ import jsonschema
 import numpy as np
 import pytest
 from examples import fast_rows
-from networks import pool_of, shipped
+from networks import key, pool_of, shipped
 
-from tallystick.errors import InputError, SchemaError
+from tallystick.errors import SchemaError
 from tallystick.plugins.generator import Generator
 from tallystick.plugins.registry import Registry
-from tallystick_simulation.behaviour import BEHAVIOURS, SPRAYED
+from tallystick_simulation.assumptions import shipped_assumptions
+from tallystick_simulation.behaviour import (
+    BEHAVIOURS,
+    SPRAYED,
+    Behaviour,
+    always,
+    fill_one,
+)
 from tallystick_simulation.pool import Key, Pool
+from tallystick_simulation.strategy import of_example
 
 SKILLS = sorted(shipped("skills@1.2.0").types)
 TYPES = [("skills@1.2.0", name) for name in SKILLS] + [
     ("reward@1.0.0", "reward"),
     ("workflow@1.2.0", "workflow"),
 ]
-EVERY = (*BEHAVIOURS, "always:REVIEW", *(f"{how}:submission.findings" for how in ("spray", "pad")))
+FINDINGS = "submission.findings"
+SPRAYED_FINDINGS = Behaviour("spray findings", fill_one(FINDINGS, finds=True))
+PADDED_FINDINGS = Behaviour("pad findings", fill_one(FINDINGS, finds=False))
+EVERY = (
+    *BEHAVIOURS.values(),
+    Behaviour("always", always("REVIEW")),
+    SPRAYED_FINDINGS,
+    PADDED_FINDINGS,
+)
 Record = Mapping[str, Any]
 
 
-def records(reference: str, skill_type: str, behaviour: str) -> list[Record]:
-    """The records of one behaviour."""
-    return [*pool_of(reference).of(skill_type).block(Key(behaviour, 75)).records]
+def records(reference: str, skill_type: str, behaviour: str | Behaviour) -> list[Record]:
+    """The records of one behaviour, or of one of every type by its name."""
+    own = BEHAVIOURS[behaviour] if isinstance(behaviour, str) else behaviour
+    return [*pool_of(reference).of(skill_type).block(Key(own, 75)).records]
 
 
 @pytest.mark.parametrize(("reference", "skill_type"), fast_rows(TYPES, 0, -2, -1))
@@ -37,7 +54,7 @@ def test_every_record_is_valid_and_of_the_honest_task(reference: str, skill_type
     pool = pool_of(reference, tasks=2).of(skill_type)
     validator = jsonschema.Draft202012Validator(json.loads(json.dumps(pool.profile.schema)))
     scorer = shipped(reference)
-    honest = pool.block(Key("honest", 75)).records
+    honest = pool.block(key("honest", 75)).records
     for behaviour in EVERY:
         for own, plain in zip(pool.block(Key(behaviour, 75)).records, honest, strict=True):
             assert [*validator.iter_errors(own)] == [], behaviour
@@ -107,7 +124,7 @@ def test_what_is_sprayed_has_all_that_is_expected_and_much_more() -> None:
 def test_one_field_can_be_filled_alone() -> None:
     honest = records("skills@1.2.0", "mcp_server", "honest")
     for own, plain in zip(
-        records("skills@1.2.0", "mcp_server", "spray:submission.findings"), honest, strict=True
+        records("skills@1.2.0", "mcp_server", SPRAYED_FINDINGS), honest, strict=True
     ):
         assert len(own["submission"]["findings"]) > len(plain["submission"]["findings"])
         policy = "recommended_policy"
@@ -117,7 +134,7 @@ def test_one_field_can_be_filled_alone() -> None:
 
 def test_who_pads_finds_no_more_than_before() -> None:
     for own, plain in zip(
-        records("skills@1.2.0", "rag_knowledge", "pad:submission.findings"),
+        records("skills@1.2.0", "rag_knowledge", PADDED_FINDINGS),
         records("skills@1.2.0", "rag_knowledge", "honest"),
         strict=True,
     ):
@@ -131,15 +148,10 @@ def test_who_pads_finds_no_more_than_before() -> None:
         assert len(matches) >= SPRAYED
 
 
-def test_a_behaviour_that_nobody_has_is_refused() -> None:
-    with pytest.raises(InputError, match='found the behaviour "dance", expected one of honest, '):
-        pool_of("skills@1.2.0").of("mcp_server").block(Key("dance", 50))
-
-
-@pytest.mark.parametrize("behaviour", ["always:ALLOW", "always:BLOCK"])
-def test_one_choice_is_given_to_every_task(behaviour: str) -> None:
-    own = records("skills@1.2.0", "declarative", behaviour)
-    assert {record["submission"]["verdict"] for record in own} == {behaviour.split(":")[1]}
+@pytest.mark.parametrize("choice", ["ALLOW", "BLOCK"])
+def test_one_choice_is_given_to_every_task(choice: str) -> None:
+    own = records("skills@1.2.0", "declarative", Behaviour(choice, always(choice)))
+    assert {record["submission"]["verdict"] for record in own} == {choice}
 
 
 def test_a_wrong_answer_has_another_choice_than_the_honest_one() -> None:
@@ -169,11 +181,11 @@ def test_a_better_miner_does_better_and_equal_ones_differ() -> None:
     pool = pool_of("skills@1.2.0").of("declarative")
 
     def right(accuracy: int) -> int:
-        block = pool.block(Key("honest", accuracy))
+        block = pool.block(key("honest", accuracy))
         return sum(r["submission"]["verdict"] == r["task"]["ground_truth"] for r in block.records)
 
     assert right(10) < right(100) == pool.tasks
-    variants = [pool.block(Key("honest", 75, variant)).records for variant in range(3)]
+    variants = [pool.block(key("honest", 75, variant)).records for variant in range(3)]
     assert all(one != other for one, other in combinations(variants, 2))
 
 
@@ -181,10 +193,10 @@ def test_a_block_does_not_depend_on_what_was_asked_for_before() -> None:
     registry = shipped("skills@1.2.0").registry
     one, other = (Pool(registry, seed=4, tasks=3).of("mcp_server") for _ in range(2))
     for behaviour in ("idle", "honest"):
-        one.block(Key(behaviour, 60))
-    assert one.block(Key("honest", 60)).records == other.block(Key("honest", 60)).records
-    again = Pool(registry, seed=5, tasks=3).of("mcp_server").block(Key("honest", 60))
-    assert again.records != one.block(Key("honest", 60)).records
+        one.block(key(behaviour, 60))
+    assert one.block(key("honest", 60)).records == other.block(key("honest", 60)).records
+    again = Pool(registry, seed=5, tasks=3).of("mcp_server").block(key("honest", 60))
+    assert again.records != one.block(key("honest", 60)).records
 
 
 def generating(change: Callable[[Generator], Generator]) -> Registry:
@@ -207,7 +219,7 @@ def test_an_answer_is_made_once_when_it_is_asked_for() -> None:
         return attrs.evolve(own, checks=checks)
 
     pool = Pool(generating(counting), tasks=8).of("workflow")
-    block, honest = (pool.block(Key(name, 50, 1)) for name in ("absent", "honest"))
+    block, honest = (pool.block(key(name, 50, 1)) for name in ("absent", "honest"))
     assert block.rows(np.array([5, 2, 5])).tolist() == [-1, -1, -1]
     assert honest.rows(np.array([1, 0, 1])).tolist() == [9, 8, 9]
     assert len(made) == 4
@@ -217,18 +229,19 @@ def test_an_answer_is_made_once_when_it_is_asked_for() -> None:
 
 def test_a_record_is_answered_like() -> None:
     honest = records("skills@1.2.0", "declarative", "honest")
-    pool = Pool(
-        shipped("skills@1.2.0").registry, seed=1, tasks=3, examples={"found": dict(honest[5])}
+    found, other = (
+        of_example("found", record, shipped_assumptions()).behaviour for record in honest[5:7]
     )
-    own = pool.of("declarative").block(Key("found", 75)).records
-    assert [record["submission"] for record in own] == [honest[5]["submission"]] * 3
-    assert [record["task"] for record in own] == [record["task"] for record in honest[:3]]
-    others = pool.of("mcp_server")
-    assert others.block(Key("found", 75)).records == others.block(Key("honest", 75)).records
+    assert found != other
+    own = records("skills@1.2.0", "declarative", found)
+    assert {json.dumps(record["submission"]) for record in own} == {
+        json.dumps(honest[5]["submission"])
+    }
+    assert [record["task"] for record in own] == [record["task"] for record in honest]
 
 
 def test_a_generator_that_makes_no_valid_record_is_named() -> None:
     bad = generating(lambda own: attrs.evolve(own, checks=lambda *_: {"no": "check"}))
     pool = Pool(bad, tasks=2).of("workflow")
     with pytest.raises(SchemaError, match=r"found no valid record of 'workflow' in 20"):
-        pool.block(Key("honest", 50)).record(0)
+        pool.block(key("honest", 50)).record(0)

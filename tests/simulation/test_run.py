@@ -12,14 +12,14 @@ import attrs
 import msgspec
 import numpy as np
 import pytest
-from networks import network, pool_of, shipped, strategies
+from networks import key, network, pool_of, shipped, strategies
 
 from tallystick.errors import InputError
 from tallystick_consensus.run import consensus
 from tallystick_simulation import run as module
 from tallystick_simulation.dispatch import draws
 from tallystick_simulation.network import Network, NetworkRun, Participant
-from tallystick_simulation.pool import Key, Pool
+from tallystick_simulation.pool import Pool
 from tallystick_simulation.run import run
 from tallystick_simulation.strategy import split
 from tallystick_state.record_columns import RecordColumns
@@ -62,7 +62,7 @@ def answers(
         uid = outcome.state.miners[hotkey].uid
         assert uid is not None
         person = own.participants[uid]
-        block = of_type.block(Key("honest", person.accuracy, person.variant))
+        block = of_type.block(key("honest", person.accuracy, person.variant))
         miner = {"uid": uid, "hotkey": hotkey}
         when = {"round": number, "epoch": int(part.epoch[row]), "role": role}
         record = {**block.records[task], **when, "miner": miner}
@@ -106,7 +106,7 @@ def test_scores_are_those_of_each_record_with_the_consensus_of_its_group(
 def _member(of_type: Any, record: Record, own: Network) -> Record:  # noqa: ANN401  # a pool
     """A member of a group as its pool has it, written as JSON."""
     person = own.participants[record["miner"]["uid"]]
-    block = of_type.block(Key("honest", person.accuracy, person.variant))
+    block = of_type.block(key("honest", person.accuracy, person.variant))
     row = next(i for i, r in enumerate(block.records) if r["task"] == record["task"])
     submission = msgspec.to_builtins(of_type.submission(block.first + row))
     known = {k: v for k, v in submission.items() if v is not None}
@@ -127,7 +127,7 @@ def test_weights_are_the_shares_of_the_mean_qualities_of_a_window() -> None:
         for member in range(turn, turn + 5):
             place = order[member % 12]
             person = own.participants[place]
-            block = pool.of("workflow").block(Key("honest", person.accuracy, person.variant))
+            block = pool.of("workflow").block(key("honest", person.accuracy, person.variant))
             result = rules.score(block.records[int(task)])  # type: ignore[attr-defined]  # a scorer
             qualities[place].append(Fraction(result.quality))
         turn += 5

@@ -5,7 +5,7 @@ Deviations are tried on made-up networks alone: a history has what its miners di
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -89,8 +89,8 @@ class MadeUpNetwork:
         before: Mapping[tuple[str, str], Response] = {}
         shared = [name for name in types if name in self.old.types]
         if shared:
-            before = responses(trials(self.old, setting, types=shared), strategies).by_name
-        after = responses(trials(self.new, setting, types=types), strategies).by_name
+            before = _by_name(responses(trials(self.old, setting, types=shared), strategies))
+        after = _by_name(responses(trials(self.new, setting, types=types), strategies))
         multiples, unpaid = dict[str, Pair](), dict[str, None]()
         for key, response in after.items():
             known = before.get(key)
@@ -102,6 +102,11 @@ class MadeUpNetwork:
                 name = f"{response.strategy} in {response.skill_type}"
                 multiples[name] = _pair(NANO + (was or 0), NANO + response.gain)
         return DeviationFigures(multiples, tuple(unpaid))
+
+
+def _by_name(tried: Iterable[Response]) -> dict[tuple[str, str], Response]:
+    """Return responses by skill type and strategy."""
+    return {(response.skill_type, response.strategy): response for response in tried}
 
 
 def _is_same(old: Scorer, new: Scorer, skill_type: str) -> bool:

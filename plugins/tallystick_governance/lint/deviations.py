@@ -101,4 +101,6 @@ def _answers_otherwise(strategy: MinerStrategy) -> bool:
     """
     from tallystick_simulation.strategy import HONEST
 
-    return not strategy.is_honest and strategy.behaviour != HONEST and strategy.chooses == "own"
+    return (
+        not strategy.is_honest and strategy.behaviour.name != HONEST and strategy.chooses == "own"
+    )

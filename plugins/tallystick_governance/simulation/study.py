@@ -265,18 +265,18 @@ def _studied(trial: Trial, strategies: Sequence[str]) -> TypeStudy:
     """Return the study of one skill type."""
     constant = constant_answer(trial) if not strategies or CONSTANT in strategies else None
     if constant is not None:
-        trial = attrs.evolve(trial, further=(constant_strategy(trial, constant),))
+        trial = attrs.evolve(trial, further=(*trial.further, constant_strategy(trial, constant)))
     tried = responses((trial,), strategies)
-    best = tried.best
+    best = best_of(tried)
     gaining = sorted(
-        (r for r in tried.every if not r.is_honest and (r.gain or 0) > 0),
+        (r for r in tried if not r.is_honest and (r.gain or 0) > 0),
         key=lambda response: -(response.gain or 0),
     )
     mixed = [trial.strategies[response.strategy] for response in gaining[:MIXED]]
     fits = trial.setting.miners >= 2 * (1 + len(mixed))
     return TypeStudy(
         skill_type=trial.skill_type,
-        responses=tried.every,
+        responses=tried,
         detection=0
         if best is None or (best.gain or 0) <= 0
         else deterring_detection(trial, trial.strategies[best.strategy]),

@@ -187,7 +187,7 @@ def test_deviations_have_the_figures_of_their_own_trials() -> None:
     setting = Setting(epochs=3, seeds=1, seed=1)
     gains = {
         each.strategy: each.gain or 0
-        for each in responses(trials(tallystick.load("new.toml"), setting), ["rush", "idle"]).every
+        for each in responses(trials(tallystick.load("new.toml"), setting), ["rush", "idle"])
     }
     name = max(("rush", "idle"), key=lambda each: (gains[each], each))
     nano = NANO + gains[name]
