@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from urllib.parse import unquote_to_bytes
 
 import attrs
 from anyio import CapacityLimiter, to_thread
-from jinja2 import TemplateNotFound
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -84,7 +83,12 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
             await site.scoring.close()
 
     rows = [
-        StarletteRoute(row.path, _endpoint(desk, row), methods=[_method(row)], name=row.name)
+        StarletteRoute(
+            row.path,
+            partial(desk.answer, row),
+            methods=["POST" if row.posted else "GET"],
+            name=row.name,
+        )
         for row in ROUTES
     ]
     static = StarletteRoute(f"{PREFIX}{{name:path}}", partial(_file, site), methods=["GET"])
@@ -94,6 +98,7 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
         exception_handlers={
             HTTPException: partial(_unrouted, site),
             RefusedQuestionError: partial(_told, site),
+            # of another's route, too, as on a full disk
             StoreError: partial(_unread, site),
             Exception: partial(_failed, site),
         },
@@ -101,22 +106,6 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
     starlette.router.redirect_slashes = False
     starlette.state.site = site
     return Guard(starlette, settings, site.answered, clock)
-
-
-def _method(row: Route) -> str:
-    return "POST" if row.posted else "GET"
-
-
-def _endpoint(desk: _Desk, row: Route) -> Callable[[Request], Awaitable[Response]]:
-    """Return the function of Starlette that answers the questions of a row."""
-
-    async def answered(request: Request) -> Response:
-        try:
-            return await desk.answer(row, request)
-        except TallystickError as error:
-            raise _refused(error) from error
-
-    return answered
 
 
 async def _file(site: Site, request: Request) -> Response:
@@ -135,6 +124,17 @@ class _Desk:
         self._underway: dict[tuple[str, str], asyncio.Task[tuple[Response, Version]]] = {}
 
     async def answer(self, row: Route, request: Request) -> Response:
+        """Return the answer of a row.
+
+        Raises:
+            RefusedQuestionError: the question is none, or the state or its rules have no answer.
+        """
+        try:
+            return await self._answer(row, request)
+        except TallystickError as error:
+            raise _refused(error) from error
+
+    async def _answer(self, row: Route, request: Request) -> Response:
         """Return an answer with the headers that it has by its identity."""
         site = self.site
         values, body = values_of(row, request), await request.body()
@@ -290,7 +290,6 @@ async def _unrouted(site: Site, request: Request, error: HTTPException) -> Respo
 
 
 async def _unread(site: Site, request: Request, error: StoreError) -> Response:
-    """Return the answer of another's route that cannot read the state, as on a full disk."""
     return await _told(site, request, _refused(error))
 
 
@@ -311,10 +310,7 @@ async def _told(site: Site, request: Request, error: RefusedQuestionError) -> Re
     if "text/html" in accepted and not path.startswith("/api/"):
         # a form is asked for again where it was posted
         again = path if request.method == "POST" else "/"
-        with suppress(TemplateNotFound):
-            page = site.page(
-                "error.html", error.status, None, question=None, error=error, again=again
-            )
-            page.headers.update(error.headers)
-            return page
+        page = site.page("error.html", error.status, None, question=None, error=error, again=again)
+        page.headers.update(error.headers)
+        return page
     return json_answer(error.view(), error.status, error.headers)

@@ -20,7 +20,6 @@ from starlette.responses import Response
 
 from tallystick_service.access import Viewer
 from tallystick_service.answer import CSV, HTML, JSON
-from tallystick_service.served import ServedLog
 from tallystick_service.site import Site, Version
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.queries import StateQueries
@@ -118,7 +117,7 @@ class Question:
     def log(self) -> EpochLog:
         """The closed epochs as `queries` see them."""
         queries = self.queries
-        return ServedLog(queries.transaction, queries.in_force, memory=self.site.leaves)
+        return EpochLog(queries.transaction, queries.in_force, known=self.site.leaves)
 
     async def versioned(self) -> Question:
         """Return the question of a row that reads no state, with the version of the state of now.

@@ -30,11 +30,11 @@ from tallystick_service.assets import Asset, read_assets
 from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
 from tallystick_service.metrics import Observations
-from tallystick_service.served import Memory
 from tallystick_service.settings import Settings
 
 if TYPE_CHECKING:
     from tallystick_state.queries import StateQueries
+    from tallystick_state.step_roots import EpochLeaf
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import Signer
@@ -110,7 +110,7 @@ class Site:
         from tallystick_service.scoring import ScoringProcesses
 
         self.state, self.settings = state, settings
-        self.leaves: Memory = OrderedDict()
+        self.leaves: dict[tuple[int, str], EpochLeaf] = {}
         self.signer = signer
         self.health: HealthSource = health or (lambda: _HEALTHY)
         self.observations = observations or Observations()

@@ -44,12 +44,15 @@ class EpochLog:
         in_force: the rules of each epoch.
         keeps: whether leaves are kept that are computed here, for which the transaction must write.
         trusts: whether leaves that are kept are taken as they are.
+        known: leaves that were read or computed before, by epoch and the hash of the entry that
+            closed it; a closed epoch stays as it is.
     """
 
     transaction: Transaction
     in_force: RulesInForce
     keeps: bool = False
     trusts: bool = True
+    known: dict[tuple[int, str], EpochLeaf] = attrs.field(factory=dict)
 
     @cached_property
     def closed(self) -> tuple[Entry, ...]:
@@ -69,7 +72,10 @@ class EpochLog:
             # what was pruned cannot be computed again
             pruned = 0 if self.pruned is None else self.pruned.epoch
             stored = {epoch: leaf for epoch, leaf in stored.items() if epoch < pruned}
-        return tuple(self._leaf(epoch, stored.get(epoch)) for epoch in range(len(self.closed)))
+        for epoch, closing in enumerate(self.closed):
+            if (epoch, closing.hash) not in self.known:
+                self.known[epoch, closing.hash] = self._leaf(epoch, stored.get(epoch))
+        return tuple(self.known[epoch, each.hash] for epoch, each in enumerate(self.closed))
 
     @cached_property
     def tree(self) -> Tree:
