@@ -18,7 +18,6 @@ from validator.daemons import (
     EPOCH_BLOCKS,
     LAG,
     MINERS,
-    NETUID,
     RULES,
     chain_of,
     follow,
@@ -29,10 +28,8 @@ from validator.daemons import (
 )
 from validator.states import begun
 
-from tallystick.cli.locked import NoLock
-from tallystick.errors import InputError, OutputError, StoreError, TrustError
-from tallystick_chain.chain import ChainError, Head, Refusal
-from tallystick_chain.journal import Journal
+from tallystick.errors import InputError, StoreError
+from tallystick_chain.chain import Head
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
@@ -255,24 +252,6 @@ def killed_between(
     return asyncio.run(run())
 
 
-async def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
-    validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OutputError("a full disk")
-
-    async with validator:
-        sent(validator, 0)
-        with monkeypatch.context() as patch:
-            patch.setattr(Journal, "write", full)
-            chain.advance(EPOCH_BLOCKS + LAG + 2)
-            assert (await validator.step()).closed == (0,)
-            assert codes(validator) == {"weights"}
-        await follow(validator, chain, LAG + 3)
-        assert "weights" not in codes(validator)
-        assert validator.health().facts["rows"] == {"0": "set"}
-
-
 async def test_a_state_that_is_older_than_the_intake_closes_nothing(
     tmp_path: Path, state: Path, made: Made, chain: SimulatedChain
 ) -> None:
@@ -380,36 +359,6 @@ def test_a_stop_between_any_two_stages_changes_nothing(
     assert len(digests) == 1
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ChainError("found no node", Refusal.UNREACHABLE),
-        ConnectionResetError("gone"),
-        ValueError("StorageFunctionNotFound"),
-        TimeoutError(),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-@pytest.mark.parametrize("name", ["head", "neurons"])
-async def test_a_chain_that_fails_is_told_and_asked_again(
-    tmp_path: Path, state: Path, chain: SimulatedChain, name: str, error: Exception
-) -> None:
-    def fails(*_: object) -> None:
-        raise error
-
-    calls = {name: fails}
-    faulty = Answering(chain.as_hotkey(ALICE), calls)
-    async with Validator(state, NETWORK, faulty, tmp_path / "daemon", hotkey=ALICE) as v:
-        sent(v, 0)
-        chain.advance(EPOCH_BLOCKS + LAG)
-        assert (await v.step()).closed == ()
-        assert "chain-unreachable" in codes(v)
-        assert v.health().status == "failing"
-        calls.clear()
-        assert (await v.step()).closed == (0,)
-        assert v.health().status == "ok"
-
-
 ADOPTION = 'format = 1\n[adoption]\nrules = "skills@1.1.0"\nat_epoch = {}\nmajor = true\n'
 
 
@@ -483,37 +432,6 @@ async def test_an_adoption_that_cannot_be_is_told_and_ends_nothing(
         (folder / "a.toml").unlink()
         await v.step()
         assert code not in codes(v)
-
-
-class Refusing(NoLock):
-    """A lock that lacks the rules."""
-
-    def require(self, rules: object) -> None:
-        del rules
-        raise TrustError("found rules that the lock lacks", code="unlocked")
-
-
-async def test_rules_that_are_not_locked_close_nothing(made: Made, chain: SimulatedChain) -> None:
-    async with made(held=Refusing()) as v:
-        chain.advance(EPOCH_BLOCKS + LAG)
-        assert (await v.step()).closed == ()
-        assert v.health().status == "failing"
-        assert "not-locked" in codes(v)
-        v._held = NoLock()
-        assert (await v.step()).closed == (0,)
-        assert "not-locked" not in codes(v)
-
-
-async def test_a_version_key_above_ours_stops_rows(
-    validator: Validator, chain: SimulatedChain
-) -> None:
-    chain.do("set_hyperparameters", NETUID, version_key=2_000_000)
-
-    async with validator:
-        sent(validator, 0)
-        chain.advance(EPOCH_BLOCKS + 2 * LAG + 2)
-        await validator.step()
-        assert "version-key" in codes(validator)
 
 
 def test_a_state_of_another_network_is_refused(
