@@ -36,7 +36,7 @@ export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
 .PHONY: help demo format check smoke test test-process test-busy test-lowest nightly mutants lint types \
-	browser docs lock wheel install-wheel sbom bench load attack clean closures
+	browser docs lock wheel install-wheel sbom bench attack clean closures
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -122,9 +122,6 @@ browser: ## Install axe-core into build/browser, for the tests of pages in Chrom
 	mkdir -p build/browser
 	cp $(LOCK)/package.json $(LOCK)/package-lock.json build/browser
 	npm ci --prefix build/browser --ignore-scripts --no-audit --no-fund --loglevel=error
-
-load: $(TEST) ## Load the service: 200 requests a second for a minute.
-	$(BIN)/python tests/benchmarks/load.py
 
 docs: $(TEST) ## Build the pages as a site, into build/docs.
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -d build/docs.trees docs build/docs

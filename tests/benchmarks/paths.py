@@ -10,15 +10,16 @@ from typing import Any
 
 import attrs
 import by_hand
-import floats
 
 import tallystick
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.facts.results import ChunkScorer
+from tallystick.scoring.facts.catalog import catalog_of
+from tallystick.scoring.facts.results import ChunkScorer, wanted_by
 from tallystick.scoring.facts.run import extract_file
+from tallystick.scoring.facts.source import FactsSource
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
@@ -158,8 +159,10 @@ def taken(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -
 
 
 def read(inputs: Inputs, _: Told) -> Found:
-    """Facts, only read."""
-    return sum(batch.lines for batch in floats.batches(inputs.facts, scorer())), None
+    """Facts, only read, as results need them."""
+    catalogs, wanted = catalog_of(scorer().registry), wanted_by(scorer())
+    chunks = (chunk.facts(catalogs, wanted) for chunk in FactsSource(inputs.facts))
+    return sum(batch.lines for batch in chunks), None
 
 
 def in_memory(inputs: Inputs, _: Told) -> Found:
@@ -185,16 +188,10 @@ def reported(number: int, inputs: Inputs, told: Told) -> Found:
     return number * inputs.rows, None
 
 
-def by_numpy(number: int, inputs: Inputs, _: Told) -> Found:
-    """Facts under many candidates, in floats."""
-    return number * inputs.rows, floats.numpy_backtest(inputs.facts, candidates(number))
-
-
 JUDGES, LOOP = "json, jsonschema, attrs, float loop", "json, float loop, no validation"
-NUMPY = "NumPy floats"
 SCORED, FACTS = "JSONL → results Parquet", "JSONL → facts Parquet"
 TWO = f"{SCORED}, 2 processes"
-MANY = "64 candidates"
+READING, ONE, MANY = "reading alone", "1 candidate", "64 candidates"
 _HAND = {"× jsonschema": JUDGES, "× float loop": LOOP}
 _ALONE, _LOCAL = "× one process", "× 2 processes"
 PARTS = {
@@ -224,30 +221,28 @@ PARTS = {
     "facts": Part(
         "From facts, in memory",
         [
-            Way("reading alone", read),
-            Way(NUMPY, lambda i, _: (i.rows, floats.numpy_total(i.facts, scorer()))),
-            Way("facts → scored", in_memory, against={"× NumPy": NUMPY}),
+            Way(READING, read),
+            Way("facts → scored", in_memory, against={"× reading": READING}),
         ],
     ),
     "backtest": Part(
         "Back-test",
         [
-            Way(f"{NUMPY}, {MANY}", partial(by_numpy, MOST), most=10**6),
-            Way("1 candidate", partial(counted, 1, 1)),
+            Way(ONE, partial(counted, 1, 1)),
             Way("8 candidates", partial(counted, SOME, 1)),
-            Way(MANY, partial(counted, MOST, 1), against={"× NumPy": f"{NUMPY}, {MANY}"}),
+            Way(MANY, partial(counted, MOST, 1), against={"× one candidate": ONE}),
             Way(
                 f"{MANY}, 2 processes",
                 partial(counted, MOST, 2),
                 2,
-                {"× NumPy": f"{NUMPY}, {MANY}", _ALONE: MANY},
+                {_ALONE: MANY},
                 10**6,
                 once=True,
             ),
             Way(
                 f"{MANY}, with flips and report",
                 partial(reported, MOST),
-                against={"× NumPy": f"{NUMPY}, {MANY}"},
+                against={_ALONE: MANY},
                 most=10**6,
                 once=True,
             ),

@@ -9,11 +9,10 @@ import pytest
 pytestmark = pytest.mark.nightly
 
 FOLDER = Path(__file__).parent
-SHARED = {"by_hand.py", "floats.py", "paths.py"}
+SHARED = {"by_hand.py", "paths.py"}
 """Modules that several benchmarks import."""
 SMALL = {
     "history.py": ("--tiny", "--repeats", "1", "--part", "facts", "--part", "backtest"),
-    "load.py": ("--rate", "5", "--seconds", "1"),
     "rounds.py": ("200", "1"),
     "score.py": ("200",),
 }
