@@ -10,9 +10,6 @@ from trust.council import signer
 
 from tallystick.resources import folder as resource_folder
 from tallystick_service.metrics import Observations
-from tallystick_service.settings import Settings
-
-OPERATOR = "the operator's secret"
 
 
 @pytest.fixture(scope="session")
@@ -46,13 +43,11 @@ def observations() -> Observations:
 
 @pytest.fixture(scope="session")
 def service(state: Path, observations: Observations) -> Iterator[Live]:
-    settings = Settings(operator=OPERATOR, rate=10_000, burst=10_000)
-    with live(state, settings, observations=observations, signed_by=signer("validator")) as running:
+    with live(state, observations=observations, signed_by=signer("validator")) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def closed_service(closed_state: Path) -> Iterator[Live]:
-    settings = Settings(operator=OPERATOR, rate=10_000, burst=10_000)
-    with live(closed_state, settings) as running:
+    with live(closed_state) as running:
         yield running

@@ -34,6 +34,8 @@ from tallystick_state.trust.keys import KeyType, Signer
 
 TYPES = ("mcp_server", "rag_knowledge")
 EPOCHS, ROUNDS = 4, 2
+OPERATOR = "the operator's secret"
+AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 OWN, OTHER = hotkey("own miner"), hotkey("other miner")
 """Miners whose keys the tests have."""
 HOSTILE = (
@@ -210,7 +212,6 @@ class InThread:
 @contextmanager
 def live(  # noqa: PLR0913  # as the application
     path: Path,
-    settings: Settings | None = None,
     *,
     health: HealthSource | None = None,
     observations: Observations | None = None,
@@ -218,9 +219,10 @@ def live(  # noqa: PLR0913  # as the application
     routes: Sequence[BaseRoute] = (),
     scoring: Callable[[Ledger], InThread | ScoringProcesses] = InThread,
     clock: Callable[[], float] = time.monotonic,
+    **settings: Any,  # noqa: ANN401  # as they are
 ) -> Iterator[Live]:
-    """A service about the state in a store, until the block is left."""
-    chosen = settings or Settings(rate=10_000, burst=10_000)
+    """A service about the state in a store, until the block is left; it refuses nobody's rate."""
+    chosen = Settings(**{"operator": OPERATOR, "rate": 10_000, "burst": 10_000, **settings})
     listener = bound("127.0.0.1", 0)
     ready, failed = threading.Event(), list[BaseException]()
     loop, ended = SkippingLoop(), asyncio.Event()

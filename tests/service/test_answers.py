@@ -17,19 +17,17 @@ from starlette.responses import Response
 
 from tallystick_service.metrics import Observations
 from tallystick_service.server import bound
-from tallystick_service.settings import Settings
 from tallystick_service.site import KeptAnswers
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.stored_state import StoredState
 
-SETTINGS = Settings(rate=1e4, burst=10_000)
 BOARD = f"/api/v1/leaderboards/{TYPES[0]}"
 
 
 def test_a_change_of_the_state_is_seen_at_once(own_state: Path) -> None:
     # by its file: the clock stands still
-    with live(own_state, SETTINGS, clock=Clock()) as service, Ledger.open(own_state) as ledger:
+    with live(own_state, clock=Clock()) as service, Ledger.open(own_state) as ledger:
         for epoch in range(EPOCHS, EPOCHS + 2):
             before = service.ask("/api/v1/epochs")
             ledger.close_epoch(epoch)
@@ -42,7 +40,7 @@ def test_a_change_of_the_state_is_seen_at_once(own_state: Path) -> None:
 def test_a_time_that_no_digest_covers_changes_the_tag(own_state: Path) -> None:
     """The digest of a state is free of times; what an answer shows of them is in its log."""
     lines = [line for line in history().lines(96) if json.loads(line)["epoch"] == EPOCHS - 1]
-    with live(own_state, SETTINGS) as service:
+    with live(own_state) as service:
         before = service.ask(BOARD)
         with Ledger.open(own_state) as ledger:
             ledger.close_round(lines, at=datetime(2026, 1, 31, tzinfo=UTC), bad="reject")
@@ -60,7 +58,7 @@ def test_an_answer_that_is_kept_needs_a_look_into_the_store_once_a_second(
         looks.append(1)
         return queries(self)
 
-    with live(state, SETTINGS, clock=clock) as service:
+    with live(state, clock=clock) as service:
         service.ask(BOARD)
         monkeypatch.setattr(StoredState, "queries", counted)
         for expected in (0, 1):
@@ -104,7 +102,7 @@ def test_what_is_asked_for_at_once_is_computed_once(
         return board(self, skill_type)
 
     monkeypatch.setattr(StateQueries, "board", waiting)
-    with live(state, SETTINGS) as service:
+    with live(state) as service:
         asked = asked_at_once(service, [BOARD] * 8)
         begun.wait()
         # others are answered meanwhile
@@ -136,8 +134,7 @@ def test_more_than_the_threads_have_to_wait_and_are_answered(
         go_on.wait()
         return epoch(self, number)
 
-    settings = Settings(rate=1e4, burst=10_000, threads=2)
-    with live(state, settings) as service:
+    with live(state, threads=2) as service:
         # the version of the state, which else would be looked for in a thread
         service.ask("/api/v1/state")
         monkeypatch.setattr(StateQueries, "epoch", waiting)
@@ -155,7 +152,7 @@ def test_a_state_that_is_gone_is_told_without_its_place(own_state: Path, tmp_pat
     gone = tmp_path / "gone.db"
     observations = Observations()
     observations.took("close", 0.25)
-    with live(own_state, SETTINGS, observations=observations) as service:
+    with live(own_state, observations=observations) as service:
         assert service.ask("/healthz").status == 200
         own_state.rename(gone)
         reply, health = service.ask("/api/v1/state"), service.ask("/healthz")
@@ -177,7 +174,7 @@ def test_a_fault_of_the_service_is_told_as_one(
     def failing(_: StateQueries, skill_type: str) -> Any:  # noqa: ANN401  # never
         raise ZeroDivisionError(skill_type)
 
-    with live(state, SETTINGS) as service:
+    with live(state) as service:
         with monkeypatch.context() as patched:
             patched.setattr(StateQueries, "board", failing)
             reply = service.ask(BOARD)
@@ -192,7 +189,7 @@ def test_a_service_never_writes_its_state(own_state: Path, tmp_path: Path) -> No
     path = own_state
     before = path.read_bytes()
     path.chmod(0o400)
-    with live(path, SETTINGS) as service:
+    with live(path) as service:
         for address in ("/api/v1/state", "/api/v1/checkpoint", "/api/v1/epochs/1"):
             assert service.ask(address).status == 200
     assert path.read_bytes() == before

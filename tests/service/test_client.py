@@ -15,12 +15,10 @@ from trust.council import signer
 
 import tallystick
 from tallystick.errors import InputError, TrustError
-from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import Checkpoint
 
 KEY = signer("validator").public
-SETTINGS = Settings(rate=1e4, burst=10_000)
 RECORD = next(history().lines(1)).rstrip()
 
 
@@ -78,7 +76,7 @@ def test_a_checkpoint_that_nobody_known_signed_is_not_believed(
 
 def test_a_log_that_grew_is_believed_and_one_that_was_cut_back_is_not(own_state: Path) -> None:
     path = own_state
-    with live(path, SETTINGS, signed_by=signer("validator")) as service:
+    with live(path, signed_by=signer("validator")) as service:
         with tallystick.Client(service.address, keys=[KEY]) as client:
             first = client.checkpoint()
             with Ledger.open(path) as ledger:
@@ -137,7 +135,7 @@ def test_a_service_that_lies_is_found_out(
     service: Live, state: Path, at: str, change: Change
 ) -> None:
     with (
-        live(state, SETTINGS, routes=changed(service, at, change)) as lying,
+        live(state, routes=changed(service, at, change)) as lying,
         tallystick.Client(lying.address, keys=[KEY]) as client,
         pytest.raises((TrustError, InputError)),
     ):
@@ -146,7 +144,7 @@ def test_a_service_that_lies_is_found_out(
 
 def test_a_true_service_behind_another_is_believed(service: Live, state: Path) -> None:
     with (
-        live(state, SETTINGS, routes=changed(service, "", lambda _: None)) as honest,
+        live(state, routes=changed(service, "", lambda _: None)) as honest,
         tallystick.Client(honest.address, keys=[KEY]) as client,
     ):
         assert client.board(TYPES[1])["board"]
@@ -185,7 +183,7 @@ def test_answers_are_json_of_one_reading(state: Path) -> None:
         return response
 
     with (
-        live(state, SETTINGS, routes=[Route("/api/v1/checkpoint", doubled)]) as service,
+        live(state, routes=[Route("/api/v1/checkpoint", doubled)]) as service,
         tallystick.Client(service.address, keys=[KEY]) as client,
         pytest.raises(InputError, match="status 200"),
     ):

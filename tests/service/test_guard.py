@@ -69,7 +69,7 @@ def test_a_host_that_is_ours_is_answered(service: Live, host: str) -> None:
     ids=str,
 )
 def test_a_port_of_what_stands_before_it_is_answered(state: Path, more: dict[str, Any]) -> None:
-    with live(state, Settings(**more)) as service:
+    with live(state, **more) as service:
         assert service.ask("/healthz", {"host": "board.example:8443"}).status == 200
         refused = service.ask("/healthz", {"host": "other.example:8443"})
     assert (refused.status, refused.code) == (421, "other-host")
@@ -170,8 +170,7 @@ def test_heads_that_are_too_large_are_refused(service: Live) -> None:
 @pytest.fixture(scope="module")
 def waiting(state: Path) -> Iterator[Live]:
     """A service whose deadlines pass where a test skips time."""
-    settings = Settings(rate=1e4, burst=10_000, seconds=NEVER)
-    with live(state, settings) as service:
+    with live(state, seconds=NEVER) as service:
         yield service
 
 
@@ -214,9 +213,8 @@ def test_a_client_that_takes_no_answers_loses_its_connection(state: Path) -> Non
     async def large(_: Request) -> PlainTextResponse:
         return PlainTextResponse("x" * size)
 
-    settings = Settings(seconds=NEVER)
     with (
-        live(state, settings, routes=[Route("/large", large)]) as service,
+        live(state, seconds=NEVER, routes=[Route("/large", large)]) as service,
         service.opened(get("/large")) as connection,
     ):
         first = connection.recv(1)
@@ -232,9 +230,8 @@ def test_a_client_that_takes_no_answers_loses_its_connection(state: Path) -> Non
 def test_the_connections_of_a_proxy_are_those_of_many_clients(
     state: Path, proxies: tuple[str, ...], most: int
 ) -> None:
-    settings = Settings(rate=1e4, burst=10_000, client_connections=3, proxies=proxies)
     answered, connections = 0, list[socket.socket]()
-    with live(state, settings) as service:
+    with live(state, client_connections=3, proxies=proxies) as service:
         try:
             for _ in range(12):
                 connection = socket.create_connection(service.place, timeout=600)
@@ -258,7 +255,7 @@ def test_a_subnet_of_ipv6_is_one_client() -> None:
 
 def test_too_many_requests_are_refused_and_said_when_to_ask_again(state: Path) -> None:
     clock = Clock()
-    with live(state, Settings(rate=0.25, burst=3), clock=clock) as service:
+    with live(state, rate=0.25, burst=3, clock=clock) as service:
         replies = [service.ask("/healthz") for _ in range(5)]
         clock.now += 4
         again = service.ask("/healthz")
@@ -275,7 +272,7 @@ def test_a_client_has_its_own_rate_behind_a_proxy_that_is_trusted_alone(
     state: Path, proxies: tuple[str, ...], expected: list[int]
 ) -> None:
     names = ("203.0.113.1", "203.0.113.2", "198.51.100.9, 203.0.113.1")
-    with live(state, Settings(rate=1, burst=1, proxies=proxies), clock=Clock()) as service:
+    with live(state, rate=1, burst=1, proxies=proxies, clock=Clock()) as service:
         statuses = [service.ask("/healthz", {"x-forwarded-for": name}).status for name in names]
     assert statuses == expected
 
@@ -330,8 +327,8 @@ def test_routes_of_others_are_guarded_too(state: Path) -> None:
         body = await request.body()
         return PlainTextResponse(body.decode(), headers={"set-cookie": "a=b"})
 
-    settings = Settings(body_bytes=4 * MIB)
-    with live(state, settings, routes=[Route("/peer", echo, methods=["POST"])]) as service:
+    routes = [Route("/peer", echo, methods=["POST"])]
+    with live(state, body_bytes=4 * MIB, routes=routes) as service:
         body = b"x" * (4 * MIB)
         echoed = service.ask("/peer", method="POST", body=body)
         larger = service.ask("/peer", method="POST", body=body + b"x")

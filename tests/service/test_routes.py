@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from installed import beside, install
 from jsonschema import Draft202012Validator
-from service.conftest import OPERATOR
-from service.live import EPOCHS, HOSTILE, OWN, TYPES, Live, Reply, history, live
+from service.live import AS_OPERATOR, EPOCHS, HOSTILE, OWN, TYPES, Live, Reply, history, live
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
@@ -26,7 +25,6 @@ from tallystick_service.route import Parameter, Route
 from tallystick_service.scoring_process import Order, answered
 from tallystick_state.ledger import Ledger
 
-AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 VALUES = {
     "skill_type": TYPES[1],
     "hotkey": OWN,

@@ -120,14 +120,6 @@ def test_a_mistake_is_told(arguments: tuple[str, ...], message: str) -> None:
     assert "Traceback" not in done.err
 
 
-def test_a_port_that_is_taken_is_told(state: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = run("serve", "--state", str(state), "--port", str(port))
-    assert done.status == 2
-    assert "cannot be listened on" in done.err
-
-
 def test_without_the_extra_it_says_what_to_install(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

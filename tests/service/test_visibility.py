@@ -7,18 +7,15 @@ from urllib.parse import quote
 
 import pytest
 from examples import fast_rows
-from service.conftest import OPERATOR
-from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, live, made
+from service.live import AS_OPERATOR, EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, live, made
 from service.test_routes import ROWS, path_of
 
 from tallystick_service.access import ACCESS
 from tallystick_service.application import ROUTES
 from tallystick_service.pages import ROUTES as PAGES
 from tallystick_service.route import Route
-from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 
-AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 PER_TASK = ("task_id", "task-", '"round"', "alignment", "verified")
 """Parts of answers that would tell of a task or of a round."""
 ASKED = [row for row in ROWS if not row.posted]
@@ -158,7 +155,7 @@ def test_the_score_of_one_round_is_the_miners_and_the_operators(
     assert score({}) is None
     assert score(service.proof()) == score(AS_OPERATOR) is not None
     of_round = made(tmp_path, "skills@1.1.0")
-    with live(of_round, Settings(operator=OPERATOR, rate=10_000, burst=10_000)) as other:
+    with live(of_round) as other:
         whole = other.ask(path, AS_OPERATOR).json()
         assert other.ask(path, other.proof()).json() == whole
         assert other.ask(path).code == "not-shown"
@@ -208,10 +205,10 @@ def test_a_hostile_hotkey_is_text(service: Live, name: str) -> None:
 
 def test_without_an_embargo_the_last_weights_are_public(state: Path) -> None:
     address = f"/api/v1/epochs/{EPOCHS - 1}/weights"
-    with live(state, Settings(embargo=0)) as service:
+    with live(state, embargo=0) as service:
         assert service.ask(address).status == 200
         assert service.ask(f"/api/v1/epochs/{EPOCHS}/weights").code == "no-such-epoch"
-    with live(state, Settings(embargo=EPOCHS)) as service:
+    with live(state, embargo=EPOCHS) as service:
         assert service.ask("/api/v1/epochs/0/weights").code == "embargo"
 
 
@@ -226,6 +223,6 @@ def test_no_tag_tells_of_what_is_not_shown(service: Live) -> None:
 def test_a_tag_holds_for_one_embargo(state: Path) -> None:
     tags = set()
     for embargo in (0, 1):
-        with live(state, Settings(embargo=embargo)) as service:
+        with live(state, embargo=embargo) as service:
             tags.add(service.ask("/api/v1/state").headers["etag"])
     assert len(tags) == 2

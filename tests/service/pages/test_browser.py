@@ -1,22 +1,16 @@
 """The pages in a real browser: nothing on the console, nothing too wide, usable by everyone."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import attrs
 import pytest
 from browser import Opened, browser
 from playwright.sync_api import Browser
-from service.conftest import OPERATOR
-from service.live import OWN, TYPES, Live, live
+from service.live import AS_OPERATOR, OWN, TYPES, Live
 from trust.council import signer
-
-from tallystick_service.settings import Settings
 
 __all__ = ["browser"]
 
-AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 PAGES = {
     "home": "/",
     "miners": "/miners",
@@ -58,14 +52,6 @@ def opened(
     return Opened(browser, place, width, scheme, AS_OPERATOR)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def whole(state: Path) -> Iterator[Live]:
-    """A service with an operator, who sees everything."""
-    settings = Settings(operator=OPERATOR, rate=10_000, burst=10_000)
-    with live(state, settings) as running:
-        yield running
-
-
 def check(found: Opened, service: Live, *, status: int = 200) -> None:
     found.page.wait_for_load_state("networkidle")
     expected = [] if status == 200 else [each for each in found.complaints if "404" in each]
@@ -86,18 +72,18 @@ def check_keyboard(found: Opened) -> None:
 
 @pytest.mark.process
 def test_every_page_can_be_used_by_everyone_by_keys_and_without_a_script(
-    browser: Browser, whole: Live
+    browser: Browser, service: Live
 ) -> None:
     for number, (name, path) in enumerate(PAGES.items()):
         # each width and each scheme; all of them with every page at night
         width, scheme = ((375, "dark"), (1280, "light"))[number % 2]
-        found = opened(browser, whole, path, width, scheme)
+        found = opened(browser, service, path, width, scheme)
         found.page.wait_for_load_state("networkidle")
         check_keyboard(found)
-        check(found, whole, status=404 if name == "error" else 200)
+        check(found, service, status=404 if name == "error" else 200)
         found.page.close()
-    check_forms_without_a_script(browser, whole)
-    check_a_strangers_pages(browser, whole)
+    check_forms_without_a_script(browser, service)
+    check_a_strangers_pages(browser, service)
 
 
 @pytest.mark.nightly
@@ -105,19 +91,19 @@ def test_every_page_can_be_used_by_everyone_by_keys_and_without_a_script(
 @pytest.mark.parametrize("width", [1280, 375])
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_can_be_used_in_every_width_and_scheme(
-    browser: Browser, whole: Live, name: str, width: int, scheme: str
+    browser: Browser, service: Live, name: str, width: int, scheme: str
 ) -> None:
-    found = opened(browser, whole, PAGES[name], width, scheme)
+    found = opened(browser, service, PAGES[name], width, scheme)
     found.page.wait_for_load_state("networkidle")
     # what is folded away is looked at too
     found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    check(found, whole, status=404 if name == "error" else 200)
+    check(found, service, status=404 if name == "error" else 200)
     found.page.close()
 
 
 @pytest.mark.nightly
-def test_the_first_key_leads_past_the_navigation(browser: Browser, whole: Live) -> None:
-    found = opened(browser, whole, "/")
+def test_the_first_key_leads_past_the_navigation(browser: Browser, service: Live) -> None:
+    found = opened(browser, service, "/")
     found.page.keyboard.press("Tab")
     found.page.keyboard.press("Enter")
     assert found.page.evaluate("document.activeElement.id") == "main"
@@ -125,8 +111,8 @@ def test_the_first_key_leads_past_the_navigation(browser: Browser, whole: Live) 
 
 
 @pytest.mark.nightly
-def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, whole: Live) -> None:
-    found = opened(browser, whole, PAGES["playground"])
+def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, service: Live) -> None:
+    found = opened(browser, service, PAGES["playground"])
     before = found.page.inner_text("#result")
     record = found.page.input_value("#record")
     found.page.fill("#record", record.replace('"risk_score": 0.', '"risk_score": 0.1'))
@@ -135,18 +121,18 @@ def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, whole
     )
     assert "record=" in found.page.url
     told = found.page.inner_text("#result")
-    again = opened(browser, whole, found.page.url.removeprefix(whole.address))
+    again = opened(browser, service, found.page.url.removeprefix(service.address))
     assert again.page.inner_text("#result") == told
     assert found.complaints == []
     again.page.close()
     found.page.close()
 
 
-def check_a_strangers_pages(browser: Browser, whole: Live) -> None:
+def check_a_strangers_pages(browser: Browser, service: Live) -> None:
     """A miner that proves its hotkey, and is refused first."""
-    place = Address(f"{whole.address}/miners/{OWN}")
+    place = Address(f"{service.address}/miners/{OWN}")
     found = Opened(browser, place, 375, "light")  # type: ignore[arg-type]
-    check(found, whole)
+    check(found, service)
     found.page.get_by_role("link", name="Sign a text").click()
     found.page.fill("#signature", "00" * 64)
     found.page.get_by_role("button", name="Show my view").click()
@@ -159,31 +145,31 @@ def check_a_strangers_pages(browser: Browser, whole: Live) -> None:
     found.page.get_by_role("button", name="Show my view").click()
     found.page.get_by_text("What it is paid").first.wait_for()
     assert found.page.get_by_role("img", name="Reputation by epoch").count() == len(TYPES)
-    check(found, whole)
+    check(found, service)
     found.page.close()
 
 
-def check_forms_without_a_script(browser: Browser, whole: Live) -> None:
+def check_forms_without_a_script(browser: Browser, service: Live) -> None:
     context = browser.new_context(java_script_enabled=False, extra_http_headers=AS_OPERATOR)
     page = context.new_page()
-    page.goto(f"{whole.address}{PAGES['playground']}")
+    page.goto(f"{service.address}{PAGES['playground']}")
     page.fill("#other_edits", "axes.policy.beta=0.8")
     page.get_by_role("button", name="Explain").click()
     assert page.get_by_role("heading", name="Side by side").is_visible()
     assert page.locator(".moves li").count() > 0
-    page.goto(f"{whole.address}/")
+    page.goto(f"{service.address}/")
     page.fill("#q", OWN)
     page.get_by_role("button", name="Find").click()
     assert page.locator("h1").inner_text().endswith(OWN)
-    page.goto(f"{whole.address}/rules")
+    page.goto(f"{service.address}/rules")
     page.get_by_role("button", name="Compare").click()
     assert "→" in page.locator("h1").inner_text()
     context.close()
 
 
 @pytest.mark.nightly
-def test_the_validators_come_into_the_page_of_the_network(browser: Browser, whole: Live) -> None:
-    found = opened(browser, whole, PAGES["network"])
+def test_the_validators_come_into_the_page_of_the_network(browser: Browser, service: Live) -> None:
+    found = opened(browser, service, PAGES["network"])
     found.page.wait_for_function(
         "document.querySelector('#agreement').innerText.includes('Health')"
     )

@@ -13,18 +13,15 @@ from urllib.parse import quote, unquote, urlencode
 import pytest
 from cli.command import run
 from markup import Markup
-from service.conftest import OPERATOR
-from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, history, live
+from service.live import AS_OPERATOR, EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, history, live
 
 import tallystick
 from tallystick.io.text import printable, visible
 from tallystick_service.assets import FOLDER
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
-from tallystick_service.settings import Settings
 from tallystick_state.queries import NO_LINE
 
-AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 HTML = {"accept": "text/html"}
 REFERENCE = "skills@1.2.0"
 
@@ -337,8 +334,7 @@ def test_the_proofs_of_a_folder_are_shown(state: Path, tmp_path: Path) -> None:
     ]
     name = f"{rules.digest.replace(':', '-')}.json"
     (tmp_path / name).write_text(json.dumps({"results": answers}))
-    settings = Settings(rate=10_000, burst=10_000, proofs=tmp_path)
-    with live(state, settings) as service:
+    with live(state, proofs=tmp_path) as service:
         found = page(service, f"/rules/{REFERENCE}")
     assert "2 questions about every valid record" in found.text
     assert "in-range of rag_knowledge, x: hard" in found.text
@@ -428,7 +424,7 @@ def test_lines_that_share_all_weight_have_one_and_each_its_own(tmp_path: Path) -
         assert shared is not None
         uid = shared.uids[0]
         hotkey = next(m.hotkey for m in queries.state.miners.values() if m.uid == uid)
-    with live(tmp_path / "two.db", Settings(operator=OPERATOR, embargo=0)) as service:
+    with live(tmp_path / "two.db", embargo=0) as service:
         # the operator's is that of now, that of everyone as the epoch closed
         pages = [page(service, address(hotkey), **headers) for headers in (AS_OPERATOR, {})]
     for found in pages:
@@ -442,7 +438,7 @@ def test_lines_that_share_all_weight_have_one_and_each_its_own(tmp_path: Path) -
 def test_every_view_has_one_reason_why_a_miner_has_no_weight(tmp_path: Path) -> None:
     with pooled(tmp_path, idle="burn", burn="owner") as ledger, ledger.queries() as queries:
         assert queries.recent(OTHER).reasons == {"all lines": NO_LINE}
-    with live(tmp_path / "two.db", Settings(operator=OPERATOR, embargo=0)) as service:
+    with live(tmp_path / "two.db", embargo=0) as service:
         for headers in (AS_OPERATOR, {}):
             found = page(service, address(OTHER), **headers)
             assert f"There is no weight: {NO_LINE}" in found.text
