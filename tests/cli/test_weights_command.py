@@ -1,9 +1,10 @@
 """`tallystick weights`: of the last closed round, or of the window; who has none is left out."""
 
-import json
 import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
-from cli.command import ROOT, WORKFLOWS, run
+from cli.command import ROOT, Finished, run
 from cli.stores import PYTHON, Subnet
 from state.subnet import event, missed, record, task
 
@@ -12,23 +13,27 @@ NOBODY = {"no record in the round": 1}
 EMPTY = {"uids": [], "weights": [], "uint16": []}
 
 
+def begun(
+    subnet: Subnet, *init: str | Path, miners: Iterable[int], types: str = PYTHON
+) -> Callable[..., Finished]:
+    """Begin another state with its miners; return the commands on it."""
+    state = ("--state", subnet.folder / "another.db")
+    assert run("state", "init", *init, *state).status == 0
+    for uid in miners:
+        run("miner", "register", f"hk-{uid}", "--uid", str(uid), "--types", types, *state)
+    return lambda *arguments: run(*arguments, *state)
+
+
 def test_without_a_closed_round_there_are_none(subnet: Subnet) -> None:
-    fresh = subnet.folder / "fresh.db"
-    run("state", "init", "--rules", "skills@1.0.0", "--state", fresh)
-    run("miner", "register", "hk-1", "--uid", "1", "--types", PYTHON, "--state", fresh)
-    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {
-        "reason": NO_ROUND,
-        "without": NOBODY,
-    }
+    do = begun(subnet, "--rules", "skills@1.0.0", miners=[1])
+    nothing = EMPTY | {"reason": NO_ROUND, "without": NOBODY}
+    assert do("weights", "--json").json() == nothing
     # records alone close no round
     lines = subnet.lines(record("t1"))
-    assert run("events", "import", lines, "--state", fresh).status == 0
-    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {
-        "reason": NO_ROUND,
-        "without": NOBODY,
-    }
-    assert run("round", "close", lines, "--state", fresh).status == 0
-    assert run("weights", "--state", fresh, "--json").json() == {
+    assert do("events", "import", lines).status == 0
+    assert do("weights", "--json").json() == nothing
+    assert do("round", "close", lines).status == 0
+    assert do("weights", "--json").json() == {
         "uids": [1],
         "weights": ["1.000000000"],
         "uint16": [65535],
@@ -80,12 +85,9 @@ def test_a_missed_deadline_earns_nothing(subnet: Subnet) -> None:
 
 
 def test_who_has_no_weight_is_counted_and_one_miner_is_explained(subnet: Subnet) -> None:
-    state = ("--state", subnet.folder / "memory.db")
-    run("state", "init", "--rules", "skills@1.2.0", *state)
-    for uid in range(3):
-        run("miner", "register", f"hk-{uid}", "--uid", str(uid), "--types", PYTHON, *state)
-    run("round", "close", subnet.lines(record("t1", "hk-1"), record("t2", "hk-2")), *state)
-    lines = run("weights", *state, "--explain", "hk-1").out.splitlines()
+    do = begun(subnet, "--rules", "skills@1.2.0", miners=range(3))
+    do("round", "close", subnet.lines(record("t1", "hk-1"), record("t2", "hk-2")))
+    lines = do("weights", "--explain", "hk-1").out.splitlines()
     assert lines[:3] == [
         "3 miners with a slot, 2 with a weight",
         "    1 without: average: no score above 0 so far",
@@ -94,30 +96,27 @@ def test_who_has_no_weight_is_counted_and_one_miner_is_explained(subnet: Subnet)
     average = next(each for each in lines if each.startswith("  average = average"))
     assert average == "  average = average of score: 0.23, rounded"
     assert lines[-1] == "  weight = cap of part: 0.5, rounded"
-    found = run("weights", *state, "--explain", "hk-0", "--json").json()
+    found = do("weights", "--explain", "hk-0", "--json").json()
     assert found["without"] == {"average: no score above 0 so far": 1}
     assert found["explanation"]["without"] == "average: no score above 0 so far"
-    assert run("weights", *state, "--explain", "nobody").status == 2
+    assert do("weights", "--explain", "nobody").status == 2
     said = subnet.folder / "round.json"
     said.write_text('{"format": 1, "round": {"salt": "x"}}')
-    refused = run("weights", *state, "--round", said)
+    refused = do("weights", "--round", said)
     assert refused.status != 0
     assert "salt" in refused.err
 
 
 def test_pools_give_one_vector_before_those_of_the_lines(subnet: Subnet) -> None:
-    state = ("--state", subnet.folder / "pools.db")
     lines = ("--rules", "skills@1.2.0", "--rules", "workflow@1.1.0")
-    run("state", "init", *lines, "--pool", "skills=0.7", "--pool", "workflow=0.3", *state)
-    for uid in range(2):
-        types = f"{PYTHON},workflow"
-        run("miner", "register", f"hk-{uid}", "--uid", str(uid), "--types", types, *state)
-    run("round", "close", subnet.lines(record("t1", "hk-1")), *state)
-    found = run("weights", *state, "--json").json()
+    pools = ("--pool", "skills=0.7", "--pool", "workflow=0.3")
+    do = begun(subnet, *lines, *pools, miners=range(2), types=f"{PYTHON},workflow")
+    do("round", "close", subnet.lines(record("t1", "hk-1")))
+    found = do("weights", "--json").json()
     assert (found["uids"], found["weights"]) == ([1], ["1.000000000"])
     assert found["lines"]["workflow"]["uids"] == []
-    assert run("weights", *state).out.splitlines()[0] == "all lines:"
-    assert "lines" not in run("weights", *state, "--line", "skills", "--json").json()
+    assert do("weights").out.splitlines()[0] == "all lines:"
+    assert "lines" not in do("weights", "--line", "skills", "--json").json()
 
 
 def test_what_rounds_to_nothing_is_left_out_of_all_three_and_told(subnet: Subnet) -> None:
@@ -151,58 +150,50 @@ def test_a_table_for_people(subnet: Subnet) -> None:
     ]
 
 
+def shares_of(subnet: Subnet, step: str, *steps: str) -> Path:
+    """Write rules of workflows whose shares are of another step, the last of some before them."""
+    text = (ROOT / "rules/workflow/1.0.0.toml").read_text(encoding="utf-8")
+    part = '  { name = "part"'
+    text = text.replace(part, "".join(steps) + part).replace('"mean", zero', f'"{step}", zero')
+    path = subnet.folder / "rules.toml"
+    path.write_text(text.replace("share = 0.15", "share = 1"), encoding="utf-8")
+    return path
+
+
 def test_a_miner_that_warms_up_under_a_rule_set_that_says_so(subnet: Subnet) -> None:
     """Five of the twenty tasks that it takes: a quarter of what the other has, 0.2 and 0.8."""
-    rules, fresh = subnet.folder / "rules.toml", subnet.folder / "w.db"
     text = (ROOT / "rules/workflow/1.0.0.toml").read_text(encoding="utf-8")
     # the comments of the file have the steps that it leaves off
     _, *warm = re.findall(r"^# (  \{ name = .*\n)", text, re.MULTILINE)
-    part = '  { name = "part"'
-    warmed = text.replace("share = 0.15", "share = 1").replace(part, "".join(warm) + part)
-    rules.write_text(warmed.replace('of = "mean", zero', 'of = "warm", zero'), encoding="utf-8")
-    run("state", "init", "--rules", rules, "--state", fresh)
-    for uid in ("1", "2"):
-        run("miner", "register", f"hk-{uid}", "--uid", uid, "--types", "workflow", "--state", fresh)
-    example = json.loads(WORKFLOWS.read_text(encoding="utf-8").splitlines()[0])
-    miners = [example | {"miner": {"uid": 1, "hotkey": f"hk-{uid}"}} for uid in (1, 2)]
-    lines = [each | {"task_id": f"t{n}", "epoch": 0} for each in miners for n in range(5)]
-    assert run("round", "close", subnet.lines(*lines), "--state", fresh).status == 0
-    weights = ("weights", "--state", fresh, "--json")
-    assert run(*weights).json()["weights"] == ["0.500000000", "0.500000000"]
-    assert run(*weights, "--immune", "hk-2").json() == {
+    rules = shares_of(subnet, "warm", *warm)
+    do = begun(subnet, "--rules", rules, miners=(1, 2), types="workflow")
+    lines = [task(n, f"hk-{uid}", 0.9) for uid in (1, 2) for n in range(5)]
+    assert do("round", "close", subnet.lines(*lines)).status == 0
+    assert do("weights", "--json").json()["weights"] == ["0.500000000", "0.500000000"]
+    assert do("weights", "--json", "--immune", "hk-2").json() == {
         "uids": [1, 2],
         "weights": ["0.800000000", "0.200000000"],
         "uint16": [65535, 16384],
     }
 
 
-def _workflow(subnet: Subnet, rules: str, miners: int) -> list[str]:
+def of_workflows(subnet: Subnet, rules: str | Path, miners: int) -> list[str]:
     """Output of `weights` for miners who did the same under rules of workflows."""
-    state = ("--state", subnet.folder / "workflow.db")
-    assert run("state", "init", "--rules", rules, *state).status == 0
-    for uid in range(miners):
-        run("miner", "register", f"hk-{uid}", "--uid", str(uid), "--types", "workflow", *state)
+    do = begun(subnet, "--rules", rules, miners=range(miners), types="workflow")
     lines = subnet.lines(*(task(uid, f"hk-{uid}", 0.9) for uid in range(miners)))
-    assert run("round", "close", lines, *state).status == 0
-    return run("weights", *state).out.splitlines()
+    assert do("round", "close", lines).status == 0
+    return do("weights").out.splitlines()
 
 
 def test_a_cap_that_so_few_miners_cannot_hold_is_told(subnet: Subnet) -> None:
     note = "weight: cap 0.15 cannot hold for 6 miners: equal shares"
-    lines = _workflow(subnet, "workflow@1.2.0", 6)
+    lines = of_workflows(subnet, "workflow@1.2.0", 6)
     assert lines[-2:] == ["  sum  1.000000002, of weights that are rounded one by one", note]
 
 
 def test_where_a_filter_leaves_nobody_it_is_named(subnet: Subnet) -> None:
-    text = (ROOT / "rules/workflow/1.2.0.toml").read_text(encoding="utf-8")
-    mean = next(line for line in text.splitlines() if line.startswith('  { name = "mean"'))
-    kept = '  { name = "kept", do = "filter", of = "mean", above = 0.99 },'
-    path = subnet.folder / "filtered.toml"
-    filtered = text.replace(mean, f"{mean}\n{kept}").replace(
-        'of = "mean", zero', 'of = "kept", zero'
-    )
-    path.write_text(filtered, encoding="utf-8")
-    assert _workflow(subnet, str(path), 2) == [
+    kept = '  { name = "kept", do = "filter", of = "mean", above = 0.99 },\n'
+    assert of_workflows(subnet, shares_of(subnet, "kept", kept), 2) == [
         "2 miners with a slot, 0 with a weight",
         "    2 without: kept: mean is not above 0.99",
         "no weights: kept: mean is not above 0.99 (2 miners)",

@@ -2,12 +2,10 @@
 
 import functools
 from collections.abc import Callable
-from types import SimpleNamespace
 
 from tallystick.formula.columns import Column
 from tallystick.records import validator
 from tallystick.records.struct_builder import Record
-from tallystick.scoring import planner
 from tallystick.scoring.facts import extraction as loop
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.planner import Facts, Plan
@@ -47,8 +45,8 @@ def failing_validation(validate: Callable[..., None]) -> Callable[..., None]:
     return validated
 
 
-def failing_candidates(run: Callable[..., object]) -> Callable[..., object]:
-    """A plan of candidates that fails on a column with one latency."""
+def failing_columns(run: Callable[..., object]) -> Callable[..., object]:
+    """A plan that fails on a column with one latency."""
 
     def planned(self: Plan, facts: Facts, rows: int) -> object:
         def checked(digest: str) -> Column:
@@ -60,12 +58,6 @@ def failing_candidates(run: Callable[..., object]) -> Callable[..., object]:
         return run(self, checked, rows)
 
     return planned
-
-
-def failing_columns(plan: Callable[..., Plan]) -> Callable[..., object]:
-    """Plans of one type that fail on a column with one latency."""
-    run = failing_candidates(Plan.run)
-    return lambda *of_type: SimpleNamespace(run=functools.partial(run, plan(*of_type)))
 
 
 def failing_replay(scored: Callable[..., object]) -> Callable[..., object]:
@@ -82,12 +74,9 @@ def failing_replay(scored: Callable[..., object]) -> Callable[..., object]:
 
 PLANTS = {
     "facts": (loop, "compile_packed", failing_facts),
-    "columns": (planner, "_plan", failing_columns),
+    "columns": (Plan, "run", failing_columns),
     "validation": (validator.RecordValidator, "validate", failing_validation),
 }
 """Where failures are planted, by what fails."""
-OF_BACKTEST = {
-    "candidates": (planner.Plan, "run", failing_candidates),
-    "replay": (replay._EpochReplay, "_scored", failing_replay),
-}
+REPLAY = (replay._EpochReplay, "_scored", failing_replay)
 """Where else a back-test can fail."""

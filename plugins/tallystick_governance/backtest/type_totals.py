@@ -348,7 +348,7 @@ class BatchCounter:
     def _blocks(self) -> Iterator[Rows]:
         """Yield the rows that are answered, in blocks of about one size, each sorted by miner."""
         count = len(self._rows)
-        number = -(-count // _ROWS)
+        number = max(1, -(-count // _ROWS))
         for begin, end in pairwise(count * block // number for block in range(number + 1)):
             rows = begin + np.flatnonzero(self._rows.answered[begin:end])
             if len(rows):
