@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 import numpy as np
@@ -60,15 +60,7 @@ from tallystick_governance.backtest.outcome import (
     StateOutcome,
     WeightOutcome,
 )
-from tallystick_governance.backtest.switches import (
-    ABSENT,
-    NEWCOMER,
-    REPLACED,
-    counted,
-    of_records,
-    switches_of,
-)
-from tallystick_simulation.switches import of_scores, of_weights
+from tallystick_simulation.switches import event, of_rules, of_scores, of_weights, role
 from tallystick_state.adoption import adopt
 from tallystick_state.attributes import NO_ATTRIBUTES
 from tallystick_state.epoch_columns import NOTHING_YET, EpochOutcome, close
@@ -77,13 +69,16 @@ from tallystick_state.model import MinerEntry, State
 from tallystick_state.record_columns import (
     Coded,
     RecordColumns,
+    alike,
     combined,
     consensus_events,
+    counts_of,
     first_of_each,
     total_of,
     values_of,
 )
 from tallystick_state.reputation import events_of_record
+from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -91,6 +86,11 @@ _TOGETHER = 8
 """Maximum number of candidates that are replayed in one pass over the history."""
 _BETWEEN = "\n"
 """Separator of the names of events in a text; no name has it."""
+_LATE, _MISSED = "late submission", "missed deadline without a submission"
+_SEVERAL = "several validators of a task"
+_NEWCOMER, _ABSENT, _REPLACED = "newcomer", "absent miner", "replaced hotkey"
+_ALWAYS = (_LATE, _MISSED, _SEVERAL, _NEWCOMER, _ABSENT, _REPLACED)
+"""Switches of every rule set: parts of it that only some records, miners or epochs reach."""
 
 
 @attrs.frozen(eq=False)
@@ -288,7 +288,7 @@ class _EpochReplay:
 
     def weights(self) -> WeightOutcome:
         """Return the weights of each epoch, and how often the history exercised each switch."""
-        switches = counted(switches_of(self.all_rules), self.switches)
+        switches = {name: self.switches[name] for name in sorted(_switches_of(self.all_rules))}
         if self.unknown:
             return WeightOutcome(unknown=self.unknown, switches=switches)
         epochs, weights, reasons = zip(*self.weighed, strict=True) if self.weighed else ((),) * 3
@@ -325,14 +325,14 @@ class _EpochReplay:
         for part in records:
             names = part.hotkey.names
             present |= {names[code] for code in np.unique(part.hotkey.codes).tolist()}
-            self._exercised(of_records(part))
+            self._exercised(_of_records(part))
         self._exercised(of_weights(outcome.weighed.allocation))
         tenures = self.calendar.tenures
         away = (h for h, t in tenures.items() if t.first < epoch < t.last and h not in present)
         began = [h for h in present if self.first < tenures[h].first == epoch]
-        self.switches[ABSENT] += sum(1 for _ in away)
-        self.switches[NEWCOMER] += len(began)
-        self.switches[REPLACED] += sum(hotkey in self.replaced for hotkey in began)
+        self.switches[_ABSENT] += sum(1 for _ in away)
+        self.switches[_NEWCOMER] += len(began)
+        self.switches[_REPLACED] += sum(hotkey in self.replaced for hotkey in began)
 
     def _exercised(self, counts: Iterable[tuple[str, int]]) -> None:
         for name, count in counts:
@@ -405,6 +405,30 @@ class _EpochReplay:
             return events_of_record(filter(None, reported.split(_BETWEEN)), event)
 
         return combined(events, reported, Coded(arisen, names))
+
+
+def _switches_of(rules: BoundRules) -> set[str]:
+    """Return the names of the switches of a rule set, and of those that it adopts.
+
+    A change of a part that the history never reaches moves nothing there, and may move everything
+    in another history.
+    """
+    roles = map(role, get_args(Role))
+    return {*_ALWAYS, *roles}.union(*(of_rules(own) for _, own in rules.spans()))
+
+
+def _of_records(records: RecordColumns) -> Iterator[tuple[str, int]]:
+    """Yield how often some records are late, of a role, shared by validators, or have an event."""
+    yield _LATE, int(np.count_nonzero(records.missed & records.scored))
+    yield _MISSED, int(np.count_nonzero(records.missed & ~records.scored))
+    roles = np.bincount(records.role.codes, minlength=len(records.role.names)).tolist()
+    yield from zip(map(role, records.role.names), roles, strict=True)
+    order, starts = alike(records.hotkey.codes, records.task_id.codes, records.round)
+    yield _SEVERAL, int(np.count_nonzero(counts_of(order, starts) > 1))
+    counts = np.bincount(records.events.codes, minlength=len(records.events.names)).tolist()
+    for names, count in zip(records.events.names, counts, strict=True):
+        for name in set(names):
+            yield event(name), count
 
 
 def _registered(

@@ -92,8 +92,6 @@ FILES = frozenset({SUMMARY, REPORT, *ALWAYS, *SOMETIMES})
 """Every file that a back-test may write."""
 _ROWS, _FEWEST = 2000, 20
 """The rows of miners in one report, and of one candidate at least."""
-_FOLDED = 3
-"""Number of candidates from which on each is folded away under its name."""
 _FILTERS = (
     *(counted, decimal, grouped, percent, points, signed),
     *(gaining, losing, winners, losers),
@@ -110,18 +108,12 @@ class CandidateSection:
         comparison: the numbers.
         label: what is different about it.
         rows: how many miners its table has at most.
-        alone: whether there is no other.
-        drawn: whether it has plots.
-        folded: whether plots and tables are folded away.
         changes: what becomes of each miner.
     """
 
     comparison: CandidateComparison
     label: str
     rows: int
-    alone: bool = attrs.field(kw_only=True)
-    drawn: bool = attrs.field(kw_only=True)
-    folded: bool = attrs.field(kw_only=True)
     changes: list[MinerChange] = attrs.field(init=False)
 
     @changes.default
@@ -240,17 +232,9 @@ def plots() -> ModuleType | None:
 
 def report(outcome: Outcome, comparisons: Sequence[CandidateComparison], command: str) -> str:
     """Return the report of a back-test, the whole page; arguments as of `summary`."""
-    drawing, labels = plots(), _labels(comparisons)
-    many = len(comparisons)
+    labels, rows = _labels(comparisons), max(_FEWEST, _ROWS // max(len(comparisons), 1))
     sections = [
-        CandidateSection(
-            candidate,
-            label,
-            max(_FEWEST, _ROWS // max(many, 1)),
-            alone=many == 1,
-            drawn=drawing is not None,
-            folded=many >= _FOLDED,
-        )
+        CandidateSection(candidate, label, rows)
         for candidate, label in zip(comparisons, labels, strict=True)
     ]
     template = environment().get_template("report.html")
@@ -261,7 +245,7 @@ def report(outcome: Outcome, comparisons: Sequence[CandidateComparison], command
         thresholds=THRESHOLDS[outcome.thresholds],
         labels=labels,
         sections=sections,
-        plots=drawing,
+        plots=plots(),
         terms=Terms(),
         command=command,
     )
