@@ -20,7 +20,7 @@ from tallystick_state.claims import REASONS
 
 if TYPE_CHECKING:
     from tallystick_service.health import Health
-    from tallystick_service.metrics import Observed
+    from tallystick_service.metrics import Observations
     from tallystick_service.route import Question
     from tallystick_service.site import Version
     from tallystick_state.answers import StateInfo
@@ -77,14 +77,14 @@ def _state_metrics(question: Question, state: Version, info: StateInfo) -> Itera
     )
 
 
-def _observed_metrics(observed: Observed) -> Iterator[Metric]:
+def _observed_metrics(observed: Observations) -> Iterator[Metric]:
     yield _counters("rejected_records", "Rejected records by code.", "code", observed.rejects)
     yield _counters(
         "chain_receipts", "Rows of weights by their outcome.", "kind", observed.receipts
     )
     steps = SummaryMetricFamily("tallystick_step_seconds", "Time of each step.", labels=["step"])
-    for name, time in sorted(observed.steps.items()):
-        steps.add_metric([visible(name)], time.count, time.seconds)
+    for name, (count, seconds) in sorted(observed.steps.items()):
+        steps.add_metric([visible(name)], count, seconds)
     yield steps
     if observed.last_block is not None:
         yield _gauge("finalized_block", "The newest finalized block.", observed.last_block)

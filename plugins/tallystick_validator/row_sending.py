@@ -77,7 +77,7 @@ class RowSender:
         self._outcomes = {**status.outcomes}
         if status.row is not None and status.row.error is None:
             self._name_unpaid(status.row)
-        self._observations.unpaid(len(self.unpaid))
+        self._observations.unpaid = len(self.unpaid)
         return (*_problems(status, is_to_send=is_to_send), *self._without_pay())
 
     def _name_unpaid(self, row: WeightRow) -> None:

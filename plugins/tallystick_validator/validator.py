@@ -392,7 +392,7 @@ class Validator:
         self._stage("counts", self._count_records)
         opened = self._stage("state", self.ledger.open_epoch)
         self._open_epoch = self._open_epoch if opened is None else opened
-        self.observations.peers(self.agreement.compared())
+        self.observations.peers = self.agreement.compared()
         finalized = None if head is None else head.finalized
         self.watch.know(finalized=finalized, open_epoch=self._open_epoch)
         return Step(finalized, tuple(closed), self._open_epoch, waits)
@@ -539,7 +539,7 @@ class Validator:
         opened = open_epoch + len(closed)
         behind = max(0, finalized - self.network.vote_block(opened))
         self.watch.know(blocks_behind=behind)
-        self.observations.chain(finalized, behind)
+        self.observations.last_block, self.observations.blocks_behind = finalized, behind
         problems = list[Problem]()
         if behind > self.network.epoch_blocks:
             found = f"found the epoch {opened} open more than an epoch after its closing block"

@@ -54,8 +54,8 @@ def observations() -> Observations:
     seen.rejected("schema")
     seen.received("set")
     seen.took("close", 0.5)
-    seen.chain(900, 2)
-    seen.peers({"5Agrees": True, "5Differs": False})
+    seen.last_block, seen.blocks_behind = 900, 2
+    seen.peers = {"5Agrees": True, "5Differs": False}
     return seen
 
 

@@ -44,9 +44,9 @@ def test_metrics_are_what_a_daemon_observed(service: Live, observations: Observa
     observations.received("committed")
     observations.took("close", 0.25)
     observations.took("close", 0.5)
-    observations.chain(1234, 5)
-    observations.unpaid(2)
-    observations.peers({"a": True, HOSTILE: False})
+    observations.last_block, observations.blocks_behind = 1234, 5
+    observations.unpaid = 2
+    observations.peers = {"a": True, HOSTILE: False}
     found = samples(service)
     assert one(found, "rejected_records_total", code="bad-hotkey") == 3
     assert one(found, "chain_receipts_total", kind="committed") == 1

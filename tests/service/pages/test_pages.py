@@ -406,8 +406,8 @@ def test_a_record_that_is_too_long_for_a_link_is_refused(service: Live) -> None:
 
 def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
     observations = Observations()
-    observations.peers({"5Agrees": True, "5<b>Differs": False})
-    observations.chain(1234, 2)
+    observations.peers = {"5Agrees": True, "5<b>Differs": False}
+    observations.last_block, observations.blocks_behind = 1234, 2
     problem = Problem("behind", "2 blocks are not acted upon", "wait, or look at the chain")
     health = Health("degraded", (problem,))
     with live(state, observations=observations, health=lambda: health) as service:
