@@ -7,8 +7,10 @@ lengths, choices, references, fields, lists and maps. Keywords beside these, suc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from itertools import cycle, islice
+from math import ceil, floor
 from typing import Any
 
 import attrs
@@ -276,31 +278,27 @@ def _whole(schema: Schema, *, skilled: bool) -> Make:
     low, high = _bounds(schema, 1)
     step = max(1, int(schema.get("multipleOf", 1)))
     first, last = -(-low // step), high // step
-
-    def make(draw: Draw, edges: int, _room: int) -> int:
-        if draw.chance(edges):
-            return draw.one((first, last)) * step
-        if skilled:
-            return _near_skill(draw, first, last) * step
-        return _spread(draw, first, last) * step
-
-    return make
+    ends = first * step, last * step
+    return _between(first, last, ends, lambda number: number * step, skilled=skilled)
 
 
 def _decimal(schema: Schema, *, skilled: bool) -> Make:
     """Return a maker of numbers of a few decimals; see ``_whole``."""
     low, high = _bounds(schema, _SCALE)
-    least: float = schema.get("minimum", low / _SCALE)
-    most: float = schema.get("maximum", high / _SCALE)
     if low > high:
         return _narrow(schema)
+    ends = schema.get("minimum", low / _SCALE), schema.get("maximum", high / _SCALE)
+    return _between(low, high, ends, lambda number: number / _SCALE, skilled=skilled)
+
+
+def _between(
+    low: int, high: int, ends: Sequence[float], form: Callable[[int], float], *, skilled: bool
+) -> Make:
+    """Return a maker of numbers that are whole parts of a range, or at an edge one of its ends."""
+    drawn = _near_skill if skilled else _spread
 
     def make(draw: Draw, edges: int, _room: int) -> float:
-        if draw.chance(edges):
-            return draw.one((least, most))
-        if skilled:
-            return _near_skill(draw, low, high) / _SCALE
-        return _spread(draw, low, high) / _SCALE
+        return draw.one(ends) if draw.chance(edges) else form(drawn(draw, low, high))
 
     return make
 
@@ -329,22 +327,12 @@ def _bounds(schema: Schema, scale: int) -> tuple[int, int]:
     """Return the least and the largest whole number of parts that lie in the range of a schema."""
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    lows = [_up(low, scale) if low is not None else None]
-    lows.append(_down(above, scale) + 1 if above is not None else None)
-    highs = [_down(high, scale) if high is not None else None]
-    highs.append(_up(below, scale) - 1 if below is not None else None)
+    lows = [ceil(Fraction(low) * scale) if low is not None else None]
+    lows.append(floor(Fraction(above) * scale) + 1 if above is not None else None)
+    highs = [floor(Fraction(high) * scale) if high is not None else None]
+    highs.append(ceil(Fraction(below) * scale) - 1 if below is not None else None)
     least = max((bound for bound in lows if bound is not None), default=None)
     most = min((bound for bound in highs if bound is not None), default=None)
     if least is None:
         least = 0 if most is None or most >= 0 else most - _USUAL_SPAN * scale
     return least, max(_LARGEST, least + _USUAL_SPAN) if most is None else most
-
-
-def _up(bound: float, scale: int) -> int:
-    numerator, denominator = bound.as_integer_ratio()
-    return -(-numerator * scale // denominator)
-
-
-def _down(bound: float, scale: int) -> int:
-    numerator, denominator = bound.as_integer_ratio()
-    return numerator * scale // denominator
