@@ -8,6 +8,14 @@ _IPV6_SUBNET = 64
 """Bits of an IPv6 address that tell clients apart: one client has all addresses of a subnet."""
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host, or the name of a client, is this machine alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def client_of(address: str) -> str:
     """Return the name of the client that has an address."""
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-import ipaddress
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -16,6 +15,7 @@ from tallystick.errors import TrustError
 from tallystick_service.access import OPERATOR, PUBLIC, Viewer
 from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.challenge import SCHEME, Challenge
+from tallystick_service.clients import is_loopback
 from tallystick_service.settings import Settings
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.keys import KEY_TYPES, PublicKey
@@ -162,7 +162,7 @@ def _operator(scheme: str, text: str, request: Request, settings: Settings) -> V
     is_operator = settings.operator is not None and hmac.compare_digest(
         secret.encode(), settings.operator.encode()
     )
-    if not is_operator or not _is_loopback(host):
+    if not is_operator or not is_loopback(host):
         raise ask_operator("a secret that is not the operator's")
     return OPERATOR
 
@@ -176,13 +176,6 @@ def ask_operator(found: str) -> RefusedQuestionError:
         "send it as the password of the user operator",
         {"www-authenticate": _ASK},
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _bad(found: str, expected: str, remedy: str = "") -> RefusedQuestionError:

@@ -26,8 +26,8 @@ from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.connect import connect
+from tallystick_service.clients import is_loopback
 from tallystick_service.health import Problem
-from tallystick_service.server import is_loopback
 from tallystick_state.trust.encoding import ss58_text
 from tallystick_validator.configuration import LEVELS, Configuration, reread
 from tallystick_validator.health import problem_of

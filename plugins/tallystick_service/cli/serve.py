@@ -118,8 +118,9 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     a temporary folder, which is removed at the end, and prints the secret, too. A signer signs the
     checkpoint. SIGTERM ends it.
     """
+    from tallystick_service.clients import is_loopback
     from tallystick_service.origins import is_origin
-    from tallystick_service.server import bound, check_installed, is_loopback
+    from tallystick_service.server import bound, check_installed
     from tallystick_service.settings import Settings, hosts_of
 
     source = click.get_current_context().get_parameter_source("where")
