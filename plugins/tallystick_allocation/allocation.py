@@ -84,7 +84,8 @@ def bound_allocation(rules: BoundRules) -> BoundAllocation:
     bound = proved_allocation(rules)
     if bound is None:
         raise AllocationError(
-            f"found no [allocation] in {rules.rule_set.reference}, expected a rule set that has it",
+            f"found no [allocation] in {rules.rule_set.reference}, expected a rule set that "
+            "has it: add the section, or name another rule set",
             code="no-allocation",
         )
     return bound

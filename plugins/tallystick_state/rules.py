@@ -185,7 +185,8 @@ class StateRules:
     def _section(self, section: Section | None, name: str) -> Section:
         if section is None:
             raise StateError(
-                f"found no [{name}] in {self.rule_set.reference}, expected a rule set that has it"
+                f"found no [{name}] in {self.rule_set.reference}, expected a rule set that has it: "
+                "adopt a version that does with tallystick state adopt"
             )
         return section
 

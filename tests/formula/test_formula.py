@@ -99,7 +99,10 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: axis("a/b@1", k=UNIT)(lambda p: p._k), "found the parameter '_k'"),
     (lambda: axis("a/b@1", k=UNIT, l=UNIT)(lambda p: p.l), "never reads its parameters k"),
     (lambda: axis("a/b@1")(lambda _: 0.5), "found 0.5 in a formula"),
-    (lambda: axis("a/b@1")(lambda _: None), "found None in a formula"),
+    (
+        lambda: axis("a/b@1")(lambda _: None),
+        "of a/b@1 returns None, expected",
+    ),
     (lambda: axis("a/b@1")(lambda _: 1 if A == B else 0), "no truth value"),
     (lambda: axis("a/b@1", k=(0, 0.1)), "found 0.1 in a formula"),
     (lambda: axis("a/b@1", k=(0.0, 1)), "found 0.0 in a formula"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from types import ModuleType
@@ -30,7 +31,6 @@ from tallystick.formula.tree import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from decimal import Decimal
 
 FormulaKind = Literal["axis", "composite", "factor", "emission", "threshold", "measure"]
 
@@ -235,7 +235,12 @@ def _declare(  # noqa: PLR0913, PLR0917  # the one place where the parts of a fo
     condition = None if applies is None else _condition_of_facts(applies)
 
     def declare(function: Callable[[Parameters], Operand]) -> Formula:
-        tree = const(function(Parameters(parameters)))
+        expression = function(Parameters(parameters))
+        if not isinstance(expression, Node | int | float | Decimal | Fraction):
+            raise FormulaError(
+                f"found that the function of {name} returns {expression!r}, expected an expression"
+            )
+        tree = const(expression)
         _check(name, kind, tree, ranges)
         return Formula(
             name=name,

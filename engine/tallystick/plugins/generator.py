@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 
 import attrs
 
+from tallystick.plugins.values import is_function
+
 _Item = TypeVar("_Item")
 
 CERTAIN = 100
@@ -132,8 +134,10 @@ class Generator:
             that an allocation asks for; once a task, by default nothing.
     """
 
-    task: Callable[[Draw], Part]
-    submission: Callable[[Draw, Part], Part]
-    checks: Callable[[Draw, Part, Part], Part]
-    events: Callable[[Draw, Part], Sequence[str]] = _nothing
-    fields: Callable[[Draw, Part], Part] = _no_fields
+    task: Callable[[Draw], Part] = attrs.field(validator=is_function)
+    submission: Callable[[Draw, Part], Part] = attrs.field(validator=is_function)
+    checks: Callable[[Draw, Part, Part], Part] = attrs.field(validator=is_function)
+    events: Callable[[Draw, Part], Sequence[str]] = attrs.field(
+        default=_nothing, validator=is_function
+    )
+    fields: Callable[[Draw, Part], Part] = attrs.field(default=_no_fields, validator=is_function)

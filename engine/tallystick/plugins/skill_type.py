@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from pathlib import Path
-from types import UnionType
 
 import attrs
+from attrs.validators import optional
 
 from tallystick.formula.formula import Requirement
 from tallystick.plugins.generator import Generator
 from tallystick.plugins.property import Direction, Property
+from tallystick.plugins.values import of_type, tuple_of
 
-_TYPES: Mapping[str, type | UnionType] = {
-    "name": str,
-    "schema": Path,
-    "summary": str,
-    "examples": Path | None,
-    "generator": Generator | None,
-}
-_ITEMS: Mapping[str, type] = {
-    "requirements": Requirement,
-    "directions": Direction,
-    "properties": Property,
-}
+_NAME = re.compile(r"([a-z0-9][a-z0-9-]{0,63}/)?[a-z][a-z0-9_]{0,63}")
+
+
+def _check_name(_owner: object, _field: attrs.Attribute[str], name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"found the skill type {name!r}, expected lower-case letters, digits and underscores "
+            "that begin with a letter, such as translation or acme/translation"
+        )
 
 
 @attrs.frozen(eq=False)
 class SkillType:
     """A skill type: its record schema, requirements and examples.
+
+    A value of another type, which nothing else may have checked, raises `TypeError`, and a name
+    that no rule set could have `ValueError`.
 
     Attributes:
         name: the value of ``skill_type`` in a record.
@@ -44,25 +45,12 @@ class SkillType:
             columns, also of those that a rule set has not; None for those of the rule set, by name.
     """
 
-    name: str
-    schema: Path
-    summary: str = ""
-    requirements: tuple[Requirement, ...] = ()
-    examples: Path | None = None
-    generator: Generator | None = None
-    directions: tuple[Direction, ...] = ()
-    properties: tuple[Property, ...] = ()
-    factors: tuple[str, ...] | None = None
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse values of other types, which a plugin may give.
-
-        Raises:
-            TypeError: one has another type.
-        """
-        values = [(name, getattr(self, name), kind) for name, kind in _TYPES.items()]
-        values += [(n, item, kind) for n, kind in _ITEMS.items() for item in getattr(self, n)]
-        for name, value, kind in values:
-            if not isinstance(value, kind):
-                expected = getattr(kind, "__name__", str(kind))
-                raise TypeError(f"found {value!r} in {name} of a skill type, expected {expected}")
+    name: str = attrs.field(validator=[of_type(str), _check_name])
+    schema: Path = attrs.field(validator=of_type(Path))
+    summary: str = attrs.field(default="", validator=of_type(str))
+    requirements: tuple[Requirement, ...] = attrs.field(default=(), validator=tuple_of(Requirement))
+    examples: Path | None = attrs.field(default=None, validator=optional(of_type(Path)))
+    generator: Generator | None = attrs.field(default=None, validator=optional(of_type(Generator)))
+    directions: tuple[Direction, ...] = attrs.field(default=(), validator=tuple_of(Direction))
+    properties: tuple[Property, ...] = attrs.field(default=(), validator=tuple_of(Property))
+    factors: tuple[str, ...] | None = attrs.field(default=None, validator=optional(tuple_of(str)))

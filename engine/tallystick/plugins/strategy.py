@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 
 from tallystick.plugins.generator import Draw
+from tallystick.plugins.values import is_function, of_type, tuple_of
 
 Answer = Callable[[Draw, Mapping[str, Any]], Mapping[str, Any] | None]
 """Makes a record of an honest one and of choices; None where it does not answer."""
@@ -32,9 +33,9 @@ class Strategy:
         is_honest: whether it breaks no rule, so that nobody is caught at it.
     """
 
-    name: str
-    summary: str
-    skill_types: tuple[str, ...]
-    answer: Answer
-    cost: Decimal = Decimal(1)
-    is_honest: bool = False
+    name: str = attrs.field(validator=of_type(str))
+    summary: str = attrs.field(validator=of_type(str))
+    skill_types: tuple[str, ...] = attrs.field(validator=tuple_of(str))
+    answer: Answer = attrs.field(validator=is_function)
+    cost: Decimal = attrs.field(default=Decimal(1), validator=of_type(Decimal))
+    is_honest: bool = attrs.field(default=False, validator=of_type(bool))

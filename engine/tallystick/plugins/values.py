@@ -1,0 +1,60 @@
+"""Values that a plugin gives: one of another type is refused where it is made, by its field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import UnionType
+from typing import Any
+
+import attrs
+
+Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+"""Of attrs: the object, the field and its value."""
+
+
+def of_type(kind: type | UnionType) -> Validator:
+    """Return what refuses a value of another type.
+
+    >>> @attrs.frozen
+    ... class Price:
+    ...     unit: str = attrs.field(validator=of_type(str))
+    >>> Price(3)
+    Traceback (most recent call last):
+      ...
+    TypeError: found 3 for the unit of a Price, expected str
+    """
+    expected = getattr(kind, "__name__", str(kind))
+
+    def check(owner: object, field: attrs.Attribute[Any], value: object) -> None:
+        if not isinstance(value, kind):
+            raise TypeError(_other(owner, field, value, expected))
+
+    return check
+
+
+def tuple_of(kind: type) -> Validator:
+    """Return what refuses anything but a tuple, or a list, of values of a type."""
+
+    def check(owner: object, field: attrs.Attribute[Any], value: object) -> None:
+        if not isinstance(value, tuple | list):
+            raise TypeError(_other(owner, field, value, f"a tuple of {kind.__name__}"))
+        for item in value:
+            if not isinstance(item, kind):
+                raise TypeError(_other(owner, field, item, kind.__name__))
+
+    return check
+
+
+def is_function(owner: object, field: attrs.Attribute[Any], value: object) -> None:
+    """Refuse what cannot be called.
+
+    Raises:
+        TypeError: it cannot.
+    """
+    if not callable(value):
+        raise TypeError(_other(owner, field, value, "a function"))
+
+
+def _other(owner: object, field: attrs.Attribute[Any], value: object, expected: str) -> str:
+    name = type(owner).__name__
+    return f"found {value!r} for the {field.name} of a {name}, expected {expected}"
