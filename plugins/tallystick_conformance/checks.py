@@ -18,6 +18,7 @@ import attrs
 
 from tallystick.canonical import digest as digest_of
 from tallystick.diagnostics import Diagnostic
+from tallystick.errors import TallystickError
 from tallystick.formula.formula import Formula
 from tallystick_conformance import (
     allocations,
@@ -178,7 +179,7 @@ def _generated(subject: Subject) -> Mapping[str, str]:
     """The digest of what each generator of the plugin makes; why one fails is told by its check."""
     digests = {}
     for skill_type in subject.plugin.skill_types:
-        with suppress(Exception):
+        with suppress(TallystickError):
             lines = generated(skill_type, SEED)
             digests[skill_type.name] = digest_of([line.decode() for line in lines])
     return digests

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError, SchemaError
+from tallystick.errors import FormulaError, SchemaError, TallystickError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of, reader_of
 from tallystick.formula.formula import Formula, Requirement
@@ -279,9 +279,8 @@ def _generated(
 ) -> Iterator[Diagnostic]:
     try:
         lines = generated(skill_type, SEED)
-    except Exception as error:  # noqa: BLE001  # a generator is code of the plugin
-        message = f"found {type(error).__name__}: {error}"
-        yield finding("generator-refused", skill_type.name, message)
+    except TallystickError as error:
+        yield finding("generator-refused", skill_type.name, str(error))
         return
     for number, why in islice(_refused(checkers, lines), _TOLD):
         yield finding("generator-refused", f"{skill_type.name}, record {number}", why)

@@ -22,7 +22,7 @@ import numpy as np
 from tallystick.errors import SchemaError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.tree import Node
-from tallystick.plugins.generator import CERTAIN, Draw, Generator
+from tallystick.plugins.generator import CERTAIN, Draw
 from tallystick.plugins.registry import Registry
 from tallystick_conformance.testing.random_records import generator_of
 from tallystick_consensus.group_record import (
@@ -139,10 +139,7 @@ class TypePool:
             seed: equal ones give equal records.
         """
         self.profile, self.tasks, self._seed = profile, tasks, seed
-        skill_type = profile.skill_type
-        self._generator: Generator = skill_type.generator or generator_of(
-            profile.schema, skill_type.requirements
-        )
+        self._generator = generator_of(profile.skill_type, profile.schema)
         self._blocks: dict[Key, Block] = {}
         self.keys: list[Key] = []
         self._records: dict[int, RecordObject] = {}

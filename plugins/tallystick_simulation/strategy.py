@@ -17,6 +17,7 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.errors import InputError
 from tallystick.numbers.nano import NANO, from_decimal
+from tallystick.plugins.entries import code_of_strangers
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.strategy import Strategy
 from tallystick.records.messages import shown
@@ -240,8 +241,10 @@ def _of(
 
 def _of_plugin(strategy: Strategy) -> MinerStrategy:
     def answer(_profile: TypeProfile, draw: Draw, record: RecordObject) -> RecordObject | None:
-        changed = strategy.answer(draw, record)
-        return None if changed is None else {**record, **answer_of(changed)}
+        with code_of_strangers(f"the strategy {strategy.name!r}", "strategy-failed"):
+            answered = strategy.answer(draw, record)
+            changed = {} if answered is None else answer_of(answered)
+        return None if answered is None else {**record, **changed}
 
     behaviour = Behaviour(strategy.name, answer, skill_types=strategy.skill_types)
     cost = from_decimal(Decimal(strategy.cost))

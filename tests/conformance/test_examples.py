@@ -77,8 +77,10 @@ def test_a_few_of_many_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ("{}", "found SchemaError: "),
-        ("1 / 0", "found ZeroDivisionError: division by zero"),
+        ("{}", "found a made-up record of 'parcel' that its schema refuses"),
+        ("1 / 0", "task of the generator of the skill type 'parcel' failed: ZeroDivisionError: "),
+        ("exit(3)", "task of the generator of the skill type 'parcel' failed: SystemExit: 3"),
+        ("object()", "task of the generator of the skill type 'parcel' failed: TypeError: "),
     ],
 )
 def test_a_generator_that_fails_is_told(tmp_path: Path, made: str, message: str) -> None:

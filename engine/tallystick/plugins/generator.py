@@ -18,7 +18,9 @@ from random import Random
 from typing import Any, TypeVar
 
 import attrs
+import msgspec
 
+from tallystick.plugins.entries import code_of_strangers
 from tallystick.plugins.values import is_function
 
 _Item = TypeVar("_Item")
@@ -110,6 +112,16 @@ Part = Mapping[str, Any]
 """The JSON value of one part of a record."""
 
 
+_MADE: Mapping[str, Any] = {
+    "task": Any,
+    "submission": Any,
+    "checks": Any,
+    "events": Sequence[str],
+    "fields": Mapping[str, Any],
+}
+"""The functions of a generator, with the types of what they make."""
+
+
 def _nothing(_draw: Draw, _checks: Part) -> Sequence[str]:
     return ()
 
@@ -141,3 +153,25 @@ class Generator:
         default=_nothing, validator=is_function
     )
     fields: Callable[[Draw, Part], Part] = attrs.field(default=_no_fields, validator=is_function)
+
+    def of(self, skill_type: str) -> Generator:
+        """Return the generator as it is called: where it fails, its skill type is named.
+
+        Each function raises `RefusedPluginError` where it raises anything, or makes what is no
+        JSON value, no mapping of fields or no list of events. What it prints goes to the error
+        output.
+        """
+
+        def called(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*given: object) -> object:
+                what = f"{name} of the generator of the skill type {skill_type!r}"
+                with code_of_strangers(what, "generator-failed"):
+                    made: object = function(*given)
+                    msgspec.convert(made, _MADE[name])
+                    msgspec.json.encode(made)
+                return made
+
+            return call
+
+        functions = {name: called(name, getattr(self, name)) for name in _MADE}
+        return Generator(**functions)

@@ -262,7 +262,7 @@ def _maker(skill_type: SkillType) -> RecordMaker:
     names = [name for name in common["properties"] if name not in common["required"]]
     maker = RecordMaker(
         name=skill_type.name,
-        generator=skill_type.generator or generator_of(schema, skill_type.requirements),
+        generator=generator_of(skill_type, schema),
         optional={
             name: value_maker(schema, schema["properties"][name], skilled=True)
             for name in names

@@ -7,16 +7,16 @@ the values do not follow, another record is tried. `generator_of` meets requirem
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 import jsonschema_rs
 
 from tallystick.errors import SchemaError
-from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.generator import Draw, Generator
+from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import MISSED, Schema, skill_type_of
 from tallystick.resources import schema_path
 from tallystick_conformance.testing.random_values import DEPTH, Make, value_maker
@@ -79,26 +79,28 @@ class RandomRecords:
         return f"record of the skill type {skill_type_of(self.schema)!r}"
 
 
-def generator_of(schema: Schema, requirements: Sequence[Requirement] = ()) -> Generator:
-    """Return the generator of a type that has none: each part is made from its schema.
+def generator_of(skill_type: SkillType, schema: Schema) -> Generator:
+    """Return the generator of a type; one that has none gets each part made from its schema.
 
-    With requirements, a part is drawn again until the parts before it, with some behind it, make a
-    valid record that meets them all. Without any, what a condition of the schema asks of several
-    parts together is not followed.
+    With requirements, such a part is drawn again until the parts before it, with some behind it,
+    make a valid record that meets them all. Without any, what a condition of the schema asks of
+    several parts together is not followed.
 
     Args:
+        skill_type: the type; where its requirements are of fields besides the parts, they are met
+            as they are in a record that has none that may be left out.
         schema: the self-contained schema of the type.
-        requirements: what a record must meet; of fields besides the parts, as they are in a record
-            that has none that may be left out.
     """
+    if skill_type.generator is not None:
+        return skill_type.generator.of(skill_type.name)
     makers = {name: _part(schema, name) for name in ("task", *ANSWER)}
     own = {name: _part(schema, name) for name in _own_fields(schema)}
 
     def fields(draw: Draw, _task: object) -> dict[str, Any]:
         return {name: make(draw) for name, make in own.items()}
 
-    if requirements:
-        drawn = _Drawn(schema, makers, RecordChecker(schema, tuple(requirements)))
+    if skill_type.requirements:
+        drawn = _Drawn(schema, makers, RecordChecker(schema, skill_type.requirements))
         return Generator(drawn.next, drawn.next, drawn.next, fields=fields)
     task, submission, checks = makers.values()
     return Generator(

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from tallystick.errors import SchemaError
+from tallystick.errors import SchemaError, TallystickError
 from tallystick.formula.formula import Requirement
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.skill_type import SkillType
@@ -112,7 +112,8 @@ def generated(skill_type: SkillType, seed: int) -> list[bytes]:
     """Return lines of a network's history that the generator of a type makes; none without one.
 
     Raises:
-        SchemaError: the schema refuses one of its records; and whatever the generator raises.
+        PluginError: the generator fails.
+        SchemaError: the schema refuses one of its records.
     """
     if skill_type.generator is None:
         return []
@@ -134,5 +135,5 @@ def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
     """Return the generator's records; another check reports why it makes none."""
     try:
         return [json.loads(line) for line in generated(skill_type, seed)]
-    except Exception:  # noqa: BLE001  # a generator is code of the plugin
+    except TallystickError:
         return []
