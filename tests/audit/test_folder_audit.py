@@ -17,6 +17,12 @@ RULES = "reward@1.0.0"
 UIDS = {"5A": 0, "5B": 1, "5C": 2}
 REWARDS = (("5A", 0.9), ("5A", 0.7), ("5B", 0.5), ("5C", 0.25), ("5C", 2), ("5Gone", 1))
 """Rewards by hotkey: one above 1, which the rules refuse, and one of a hotkey without a uid."""
+OFFERED = {
+    FORMAT.name: "audit.acme_export:FORMAT",
+    "acme/day": "audit.acme_export:FORMAT",
+    "acme/kind": "audit.acme_export:read",
+}
+"""Formats by entry points: one that is used, one of another name, and what is no format."""
 
 
 @pytest.fixture
@@ -27,7 +33,8 @@ def hour(tmp_path: Path) -> Iterator[Path]:
         site,
         "acme",
         plugins={"acme": "audit.acme_export"},
-        exports={FORMAT.name: "audit.acme_export:FORMAT"},
+        exports=OFFERED,
+        lints={"acme": "acme_lints:LINTS"},
     )
     folder.mkdir()
     rows = [
@@ -44,8 +51,8 @@ def hour(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def audit(folder: Path, *options: str) -> Finished:
-    return run("audit", "folder", folder, "--rules", RULES, "--format", FORMAT.name, *options)
+def audit(folder: Path, *options: str, name: str = FORMAT.name) -> Finished:
+    return run("audit", "folder", folder, "--rules", RULES, "--format", name, *options)
 
 
 def publish(folder: Path, weights: dict[str, str]) -> None:
@@ -130,3 +137,25 @@ def test_files_that_are_no_export_are_refused(
     assert found.status == 2
     assert f"found no export of {FORMAT.name}" in message_of(found)
     assert message in message_of(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("acme/weekly", "no installed plugin offers it, expected one of acme/day, acme/hour"),
+        ("weekly", "no installed plugin offers it: tallystick plugins list shows formats"),
+        ("acme/day", "it is refused: found the name 'acme/hour'"),
+        ("acme/kind", "expected a ExportFormat"),
+    ],
+)
+def test_a_format_that_cannot_be_used_is_told_by_its_name(hour: Path, name: str, why: str) -> None:
+    told = message_of(audit(hour, name=name))
+    assert f"found the format {name!r}, but " in told
+    assert why in told
+
+
+@pytest.mark.usefixtures("hour")
+def test_plugins_list_shows_what_a_distribution_offers_beside_its_plugin() -> None:
+    rows = {each["name"]: each for each in run("plugins", "list", "--json").json()["plugins"]}
+    assert (rows["acme"]["exports"], rows["acme"]["lints"]) == ([*sorted(OFFERED)], ["acme"])
+    assert f"exports: {', '.join(sorted(OFFERED))}" in run("plugins", "list").out

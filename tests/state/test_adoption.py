@@ -56,6 +56,14 @@ def test_reputations_come_within_the_new_ceiling() -> None:
     assert adopted(state(old, miner("1.000000000")), old, narrow) == miner("0.900000000")
 
 
+def test_no_floor_lifts_the_reputation_of_a_type_that_is_gone() -> None:
+    old = rules_of("skills@1.1.0")
+    higher = changed(old, "reputation", floor=Decimal("0.7"))
+    types = {name: of for name, of in old.rule_set.skill_types.items() if name != PYTHON}
+    fewer = under(higher, attrs.evolve(higher.rule_set, skill_types=types))
+    assert adopted(state(old, miner()), old, fewer) == miner()
+
+
 def test_a_declared_type_without_a_reputation_begins_at_initial() -> None:
     old, new = without_reputation("skills@1.1.0"), rules_of("skills@1.2.0")
     bare = miner(types=(PYTHON, RAG), reputation={})
