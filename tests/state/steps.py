@@ -1,21 +1,20 @@
 """The steps of the shipped rule sets, with other numbers and with what they leave off."""
 
 from decimal import Decimal
+from functools import cache
+from typing import Any
 
 import attrs
 from rules.documents import with_section
 from state.subnet import under
 
+import tallystick
 from tallystick.plugins.registry import installed_plugins
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
-from tallystick_allocation.steps.collect import Collect
 from tallystick_allocation.steps.formula import FormulaStep
 from tallystick_allocation.steps.select import Filter
-from tallystick_allocation.steps.share import CapStep, Share
 from tallystick_allocation.steps.step import AllocationStep
 from tallystick_state.rules import StateRules
-
-QUALITIES = {"do": "collect", "value": "quality", "empty": Decimal(0)}
 
 
 def with_steps(rules: StateRules, *steps: AllocationStep) -> StateRules:
@@ -30,12 +29,16 @@ def with_steps(rules: StateRules, *steps: AllocationStep) -> StateRules:
     )
 
 
+@cache
+def shipped(reference: str) -> tuple[Any, ...]:
+    """The steps of a shipped rule set."""
+    section = tallystick.load(reference).rule_set.section(ALLOCATION)
+    assert section is not None
+    return section.steps
+
+
 def window_steps(
-    tasks: int = 100,
-    *,
-    low: str | None = None,
-    warm: int | None = None,
-    share: str = "0.15",
+    tasks: int = 100, *, low: str | None = None, warm: int | None = None
 ) -> tuple[AllocationStep, ...]:
     """The steps of a window, as `workflow@1.0.0` has them and says that others may.
 
@@ -43,43 +46,23 @@ def window_steps(
         tasks: the mean is over the last so many.
         low: an average up to this counts as 0.
         warm: so many tasks warm a miner up that is immune.
-        share: the cap.
     """
-    mean = Collect(name="raw", statistic="mean", last=tasks, **QUALITIES)  # type: ignore[arg-type]  # keys of it
-    steps: list[AllocationStep] = [mean]
-    if low is None:
-        steps = [attrs.evolve(mean, name="mean")]
-    else:
-        zeroed = Filter(name="mean", do="filter", of="raw", above=Decimal(low), others="zero")
-        steps.append(zeroed)
+    mean, part, weight = shipped("workflow@1.0.0")
+    mean = attrs.evolve(mean, last=tasks, publish=False)
+    steps = [mean]
+    if low is not None:
+        steps = [attrs.evolve(mean, name="raw")]
+        above = Decimal(low)
+        steps.append(Filter(name="mean", do="filter", of="raw", above=above, others="zero"))
     if warm is not None:
-        done = Collect(name="done", statistic="count", last=warm, **QUALITIES)  # type: ignore[arg-type]  # keys of it
-        parameters = {"tasks": Decimal(warm)}
-        steps += [
-            done,
-            FormulaStep(
-                name="warm", do="formula", formula="allocation/warm-up@1", parameters=parameters
-            ),
-        ]
-    *before, last = steps
-    return (*before, attrs.evolve(last, publish=True), *_capped(last.name, share))
+        steps.append(attrs.evolve(mean, name="done", statistic="count", last=warm))
+        formula, parameters = "allocation/warm-up@1", {"tasks": Decimal(warm)}
+        steps.append(FormulaStep(name="warm", do="formula", formula=formula, parameters=parameters))
+    steps[-1] = attrs.evolve(steps[-1], publish=True)
+    return (*steps, attrs.evolve(part, of=steps[-1].name), weight)
 
 
-def _capped(of: str, share: str) -> tuple[AllocationStep, ...]:
-    part = Share(name="part", do="share", of=of, zero="zero")
-    weight = CapStep(
-        name="weight",
-        do="cap",
-        of="part",
-        share=Decimal(share),
-        excess="water_filling",
-        lowest_share="one_over_miners",
-        publish=True,
-    )
-    return part, weight
-
-
-def round_steps(twice: bool, empty: str = "0", *, zero: bool = False) -> tuple[AllocationStep, ...]:
+def round_steps(twice: bool, empty: str, *, zero: bool) -> tuple[AllocationStep, ...]:
     """The steps of a round score, as `skills@1.0.0` has them, or `skills@1.1.0`.
 
     Args:
@@ -87,17 +70,6 @@ def round_steps(twice: bool, empty: str = "0", *, zero: bool = False) -> tuple[A
         empty: the score of a round without tasks.
         zero: whether a missed deadline counts 0.
     """
-    both = ("base_weight", "reputation")
-    score = Collect(
-        name="score",
-        do="collect",
-        value="emission",
-        statistic="weighted_mean",
-        times=both if twice else ("reputation",),
-        over=both if twice else ("base_weight",),
-        empty=Decimal(empty),
-        missed="zero" if zero else "left_out",
-        records="round",
-        publish=True,
-    )
-    return score, Share(name="weight", do="share", of="score", zero="zero", publish=True)
+    score, weight = shipped("skills@1.0.0" if twice else "skills@1.1.0")
+    missed = "zero" if zero else "left_out"
+    return attrs.evolve(score, empty=Decimal(empty), missed=missed), weight

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from msgspec.structs import replace
 from oracle.decimals import count
-from state.steps import round_steps, window_steps, with_steps
+from state.steps import window_steps, with_steps
 from state.subnet import begun, hotkeys, under
 from state.subnet import record as line_of
 from state.weighing import Made, round_scores, tasks_of, weighed
@@ -17,14 +17,14 @@ from state.weighing import Made, round_scores, tasks_of, weighed
 import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
-from tallystick_allocation.rules import ALLOCATION, AllocationRules
+from tallystick_allocation.rules import AllocationRules
 from tallystick_allocation.steps.collect import Collect
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.samples import EventRecords, Pins
 from tallystick_state.store import transaction
 
-PUBLISHED, CORRECTED, WORKFLOW = "skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"
+PUBLISHED, WORKFLOW = "skills@1.0.0", "workflow@1.0.0"
 PYTHON = "executable_python"
 NANO = 10**9
 
@@ -38,20 +38,6 @@ def record(number: int, skill_type: str, emission: Fraction | None, **more: bool
     text = None if emission is None else to_text(count(emission))
     task = f"task-{number}"
     return StateEvent("validator", "hk", skill_type, task, 4, 1, emission=text, **more)
-
-
-@pytest.mark.parametrize(
-    ("name", "steps"),
-    [
-        (PUBLISHED, round_steps(True)),
-        (CORRECTED, round_steps(False, zero=True)),
-        (WORKFLOW, window_steps()),
-    ],
-)
-def test_the_shipped_steps_are_those_of_the_tests(name: str, steps: object) -> None:
-    shipped = rules(name).rule_set.section(ALLOCATION)
-    assert shipped is not None
-    assert shipped.steps == steps
 
 
 def test_a_type_without_an_emission_does_not_count() -> None:
