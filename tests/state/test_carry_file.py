@@ -1,6 +1,7 @@
 """A state that moves over: what it carries counts as if it had been recorded, and is proved."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -263,22 +264,15 @@ BAD_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("value", "message"), BAD_FILES)
-def test_a_file_of_another_form_is_refused(tmp_path: Path, value: object, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value))
-    assert message in str(caught.value)
-    assert str(caught.value).startswith(str(tmp_path / "carry.json"))
-
-
-@pytest.mark.parametrize(("value", "message"), BAD_VALUES)
-def test_a_value_that_the_rules_have_not_is_refused(
+@pytest.mark.parametrize(("value", "message"), [*BAD_FILES, *BAD_VALUES])
+def test_a_file_of_another_form_or_of_other_rules_begins_no_state(
     tmp_path: Path, value: object, message: str
 ) -> None:
-    with pytest.raises(StateError) as caught:
-        Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value))
-    assert message in str(caught.value)
-    assert caught.value.code == "bad-carry"
+    path = written(tmp_path, value)
+    with pytest.raises((InputError, StateError), match=re.escape(message)) as caught:
+        Ledger.create(tmp_path / "state.db", SKILLS, carry=path)
+    is_named = str(caught.value).startswith(str(path))
+    assert caught.value.code == "bad-carry" if isinstance(caught.value, StateError) else is_named
     assert not (tmp_path / "state.db").exists()
 
 

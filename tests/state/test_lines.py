@@ -10,7 +10,7 @@ import attrs
 import pytest
 from cli.command import Finished, message_of, run
 from oracle.tiers import BASELINES
-from state.chronicle import digest_of, snapshots_of
+from state.chronicle import snapshots_of
 from state.subnet import Record, event, record, task, written
 from state.variants import Change, put, variant, without_type
 
@@ -51,21 +51,19 @@ LINES = {"skills": (PYTHON, skills_of), "workflow": ("workflow", workflows_of)}
 
 @attrs.frozen
 class Life:
-    """What a state of some lines came to, by line."""
+    """The result of the life of a line in a state."""
 
-    reputations: Mapping[str, Any]
+    reputations: Sequence[tuple[str, str, int]]
     thresholds: Mapping[str, Any]
-    rounds: Mapping[str, Any]
-    weights: Mapping[str, Any]
-    digests: Sequence[str]
+    rounds: Sequence[Any]
+    weights: Any
 
 
-def lived(ledger: Ledger, at: Path, *lines: str, interleaved: bool = False) -> Life:
+def lived(ledger: Ledger, at: Path, *lines: str, interleaved: bool = False) -> dict[str, Life]:
     """Four epochs; the skills adopt 1.1.0 at the third."""
     for uid, hotkey in enumerate(MINERS):
         ledger.register(hotkey, uid, [LINES[line][0] for line in lines])
-    rounds: dict[str, Any] = {line: [] for line in lines}
-    digests = []
+    rounds: dict[str, list[Any]] = {line: [] for line in lines}
     for epoch in range(EPOCHS):
         if epoch == 1 and "skills" in lines:
             ledger.adopt("skills@1.1.0", 2)
@@ -75,31 +73,20 @@ def lived(ledger: Ledger, at: Path, *lines: str, interleaved: bool = False) -> L
         (closed,), _ = ledger.close_round(written(at / "again.jsonl", [g[0] for g in given]))
         for line in lines:
             rounds[line].append(closed.lines[line])
-        digests.append(digest_of(ledger))
         ledger.close_epoch(epoch)
+    lives = {}
     with ledger.queries() as queries:
-        state = queries.state
-        types = {
-            name: line
-            for line in lines
-            for name in queries.in_force.lines[line].first.rule_set.skill_types
-        }
-        kept = [
-            (line, h, n, r)
-            for h, m in state.miners.items()
-            for n, r in m.reputation.items()
-            for line in [types[n]]
-        ]
-        weights = {line: queries.weights(line=line) for line in lines}
-        profile = queries.profile("hk-1")
-        assert set(profile.rank) == {LINES[line][0] for line in lines}
-    return Life(
-        {line: sorted(each[1:] for each in kept if each[0] == line) for line in lines},
-        {line: {n: t for n, t in state.thresholds.items() if types[n] == line} for line in lines},
-        rounds,
-        weights,
-        digests,
-    )
+        assert set(queries.profile("hk-1").rank) == {LINES[line][0] for line in lines}
+        for line in lines:
+            types = queries.in_force.lines[line].first.rule_set.skill_types
+            miners = queries.state.miners.items()
+            lives[line] = Life(
+                sorted((h, n, r) for h, m in miners for n, r in m.reputation.items() if n in types),
+                {n: found for n, found in queries.state.thresholds.items() if n in types},
+                rounds[line],
+                queries.weights(line=line),
+            )
+    return lives
 
 
 @pytest.fixture
@@ -112,14 +99,10 @@ def test_each_line_is_what_it_is_alone(both: Ledger, tmp_path: Path) -> None:
     found = lived(both, tmp_path, "skills", "workflow")
     for line, reference in (("skills", SKILLS), ("workflow", WORKFLOW)):
         with Ledger.create(tmp_path / f"{line}.db", reference) as ledger:
-            alone = lived(ledger, tmp_path, line)
-        assert found.reputations[line] == alone.reputations[line]
-        assert found.thresholds[line] == alone.thresholds[line]
-        assert found.rounds[line] == alone.rounds[line]
-        assert found.weights[line] == alone.weights[line]
-    assert len({each for _, _, each in found.reputations["skills"]}) == 3
-    assert found.thresholds["skills"]
-    assert found.weights["skills"] != found.weights["workflow"]
+            assert lived(ledger, tmp_path, line) == {line: found[line]}
+    assert len({each for _, _, each in found["skills"].reputations}) == 3
+    assert found["skills"].thresholds
+    assert found["skills"].weights != found["workflow"].weights
 
 
 def test_a_round_of_one_line_leaves_the_weights_of_the_others(both: Ledger) -> None:

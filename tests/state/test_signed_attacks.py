@@ -108,11 +108,6 @@ def test_what_was_signed_for_something_else_is_refused(ledger: Ledger, case: str
     assert adopting(ledger, signed_adoption(ALICE, BOB, **changes)) == code
 
 
-def test_another_kind_of_statement_is_refused(ledger: Ledger) -> None:
-    listed = batch(began(), PEER, [record_digest(THEIRS)], ALICE, BOB)
-    assert adopting(ledger, listed) == "other-predicate"
-
-
 # ------------------------------------------------------------------------- rollback and replay
 
 
