@@ -108,16 +108,6 @@ def weights(scores: Mapping[str, Fraction], cap: Fraction | None = None) -> dict
     return {name: weight for name, each in found.items() if (weight := published(each))}
 
 
-def averaged(
-    previous: Mapping[str, Fraction], scores: Mapping[str, Fraction], new: Fraction
-) -> dict[str, Fraction]:
-    """The averages after a round, published; who has no score keeps its own, who has none has 0."""
-    found = dict(previous)
-    for name, score in scores.items():
-        found[name] = published(new * score + (1 - new) * previous.get(name, ZERO))
-    return {name: each for name, each in found.items() if each}
-
-
 def blended(
     pools: Mapping[str, Fraction],
     lines: Mapping[str, Mapping[str, Fraction]],

@@ -179,19 +179,3 @@ def test_a_salt_comes_from_a_file_alone(tmp_path: Path, monkeypatch: pytest.Monk
         verify(ledger)
         with ledger.epoch_log() as log:
             assert log.leaves[0].salt == "ab" * 16
-
-
-def test_every_database_leads_to_the_same_checkpoint(where: str, tmp_path: Path) -> None:
-    def made(place: str) -> Checkpoint:
-        with Ledger.create(place, "skills@1.1.0") as ledger:
-            (epoch,) = history(5, epochs=1)
-            feed(ledger, epoch, tmp_path)
-            records = [line for line in epoch.lines if "event" not in line]
-            ledger.close_round(written(tmp_path / "again.jsonl", records))
-            ledger.close_epoch()
-            first = checkpoint(ledger)
-            assert checkpoint(ledger) == first
-            verify(ledger, first)
-            return first
-
-    assert made(where) == made(str(tmp_path / "other.db"))

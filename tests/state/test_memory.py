@@ -1,18 +1,17 @@
-"""Weights with a memory: averages that outlive their round, against a simulation in fractions."""
+"""Weights with a memory: averages that outlive their round, and the pools of lines.
 
-import random
-from collections.abc import Iterable, Mapping
+What an average comes to is that of `tallystick.allocate`: `test_attributes` compares them.
+"""
+
+from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
-import attrs
 import pytest
 from oracle.decimals import count
-from oracle.emissions import BASE_WEIGHTS
-from oracle.weights import Task, averaged, blended, round_mean, weights
+from oracle.weights import blended
 from state import subnet
-from state.subnet import Record, missed, record, task
+from state.subnet import record, task
 
 import tallystick
 from tallystick.json_values import json_value
@@ -20,89 +19,20 @@ from tallystick.numbers.nano import NANO, from_decimal
 from tallystick_governance.adoption_effect import effect_on
 from tallystick_governance.adoption_text import as_text
 from tallystick_state.carry import carried_names
-from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.rules import state_rules_of
 
 RULES, BEFORE = "skills@1.2.0", "skills@1.1.0"
 PYTHON = "executable_python"
-MINERS, DRAWN, ROUNDS, EPOCHS = 61, 9, 40, 4
-NEW, CAP = Fraction("0.2"), Fraction("0.15")
-INITIAL = NANO // 2
-"""The reputation, in nano, of who was not registered when an epoch began."""
-Averages = dict[str, Fraction]
 
 
 def name(number: int) -> str:
     return f"hk-{number:02}"
 
 
-@attrs.frozen
-class Drawn:
-    """A round: who was drawn, and what they sent."""
-
-    number: int
-    epoch: int
-    records: tuple[Record, ...]
-
-
-@cache
-def history(seed: int, miners: int = MINERS, rounds: int = ROUNDS) -> tuple[Drawn, ...]:
-    """Rounds of groups that are drawn; some miss the deadline, and some have two validators."""
-    chance, found = random.Random(seed), list[Drawn]()
-    for number in range(rounds):
-        epoch = number * EPOCHS // rounds
-        about = {"round": number, "epoch": epoch}
-        records = []
-        for each in chance.sample(range(miners), min(DRAWN, miners)):
-            for validator in chance.choice([("val-1",), ("val-1",), ("val-1", "val-2")]):
-                identity = f"t{number}-{each}", name(each)
-                if chance.random() < 0.15:
-                    records.append(missed(*identity, validator=validator, **about))
-                else:
-                    slow = chance.randrange(30_000, 85_000)
-                    records.append(record(*identity, validator=validator, latency_ms=slow, **about))
-        found.append(Drawn(number, epoch, tuple(records)))
-    return tuple(found)
-
-
-def begun(place: object, rules: str = RULES, miners: int = MINERS) -> Ledger:
+def begun(place: object, rules: str = RULES, *, miners: int) -> Ledger:
     return subnet.begun(place, rules, [*map(name, range(miners))])
-
-
-def scores_of(ledger: Ledger, events: Iterable[StateEvent]) -> Averages:
-    """The exact means of a round (E36, E38), with the reputations that it pinned."""
-    tasks: dict[str, list[Task]] = {}
-    with ledger.queries() as queries:
-        for event in events:
-            pinned = queries.pinned(event.epoch)
-            assert pinned is not None
-            known = pinned.miners.get(event.hotkey)
-            reputation = INITIAL if known is None else known.reputation[event.skill_type]
-            tasks.setdefault(event.hotkey, []).append(
-                Task(
-                    Fraction(event.value("emission") or 0, NANO),
-                    BASE_WEIGHTS[event.skill_type],
-                    Fraction(reputation, NANO),
-                    event.missed,
-                )
-            )
-    found = {
-        hotkey: round_mean(each, twice=False, missed_is_zero=True) for hotkey, each in tasks.items()
-    }
-    return {hotkey: each for hotkey, each in found.items() if each is not None}
-
-
-def after(ledger: Ledger, averages: Mapping[str, Fraction], epoch: int) -> Averages:
-    """The averages after the rounds that an epoch counted, ascending."""
-    with ledger.store.reading() as transaction:
-        events = [each for each in transaction.events(epoch) if each.is_record]
-    found = dict(averages)
-    for number in sorted({each.round for each in events}):
-        scores = scores_of(ledger, (each for each in events if each.round == number))
-        found = averaged(found, scores, NEW)
-    return found
 
 
 def nano(found: Mapping[str, Fraction]) -> dict[str, int]:
@@ -122,33 +52,6 @@ def weights_of(ledger: Ledger) -> dict[str, int]:
         for uid, weight in zip(found.uids, found.weights, strict=True)
         if weight
     }
-
-
-@pytest.mark.nightly
-def test_who_was_drawn_once_keeps_a_weight(tmp_path: Path) -> None:
-    averages, drawn = Averages(), set[str]()
-    with begun(tmp_path / "state.db") as ledger:
-        for each in history(1):
-            ledger.close_round([*each.records])
-            drawn |= {line["miner"]["hotkey"] for line in each.records if "checks" in line}
-            if each.number in {9, 24}:
-                # in the open epoch, of what is carried and of the rounds so far
-                now = after(ledger, averages, each.epoch)
-                assert weights_of(ledger) == nano(weights(now, CAP))
-                assert {*weights_of(ledger)} == drawn
-                assert len(drawn) > 40
-            if each.number % (ROUNDS // EPOCHS) == ROUNDS // EPOCHS - 1:
-                averages = after(ledger, averages, each.epoch)
-                before = weights_of(ledger)
-                ledger.close_epoch()
-                assert carry_of(ledger) == nano(averages)
-                assert weights_of(ledger) == before == nano(weights(averages, CAP))
-        assert {*before} == drawn
-        with ledger.queries() as queries:
-            found = queries.weights()
-            assert found.miners == MINERS
-            assert {*found.without} == {name(n) for n in range(MINERS)} - drawn
-        assert verify(ledger).snapshots == EPOCHS + 1
 
 
 def test_who_has_no_slot_drops_out_and_begins_anew(where: str) -> None:

@@ -1,6 +1,5 @@
 """A validator's step, of whatever it has at hand: the good is recorded, each outcome comes back."""
 
-import json
 import math
 import random
 from pathlib import Path
@@ -18,7 +17,6 @@ from state.variants import put, variant
 from tallystick import Ledger, Reject, Result
 from tallystick.errors import InputError, RefusedError, StateError
 from tallystick_state.answers import ClaimInfo
-from tallystick_state.ingest import Ingested
 
 RULES = Path(__file__).resolve().parents[2] / "rules"
 OWN = "val-1"
@@ -225,17 +223,6 @@ def test_a_step_without_a_good_record_changes_nothing(tmp_path: Path) -> None:
 def standing_of(ledger: Ledger) -> tuple[str, int]:
     with ledger.queries() as queries:
         return queries.digest(), queries.info().entries
-
-
-def test_a_file_and_what_others_say_can_be_taken_so_too(tmp_path: Path) -> None:
-    lines = [json.dumps(record("t1")), "no JSON", json.dumps(record("t2", "nobody"))]
-    (tmp_path / "peer.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with begun(tmp_path / "state.db") as ledger:
-        for take in (ledger.import_events, lambda *a, **o: ledger.close_round(*a, **o)[1]):
-            found: Ingested = take(tmp_path / "peer.jsonl", bad="reject")
-            codes = ["scored", "invalid-json", "unknown-miner"]
-            assert [outcome(each)[1] for each in found.results] == codes
-            assert found.refused == {"invalid-json": 1, "unknown-miner": 1}
 
 
 def test_a_bad_record_does_not_lose_the_groups_of_a_step(tmp_path: Path) -> None:
