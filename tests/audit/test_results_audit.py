@@ -26,7 +26,6 @@ from tallystick_state.audit.results_audit import (
     Finding,
     ResultsAudit,
     audit_results,
-    decimal,
 )
 
 Json = Any
@@ -426,19 +425,6 @@ def test_facts_are_audited_like_their_records(
     row["quality"] = plus(row["quality"])
     found, _ = own.rows(rows)
     assert (found.verdict, found.explanation) == ("differs", None)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (Fraction(0), "0"),
-        (ONE_NANO, "0.000000001"),
-        (Fraction(1, 3), "0.333333333333333333"),
-        (Fraction(float("5e-324")), "4.94065645841246544E-324"),
-    ],
-)
-def test_a_distance_is_a_decimal(value: Fraction, text: str) -> None:
-    assert decimal(value) == text
 
 
 def test_the_command_tells_the_first_and_writes_all(

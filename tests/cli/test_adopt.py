@@ -83,17 +83,6 @@ def test_a_major_change_is_meant() -> None:
 
 
 @pytest.mark.usefixtures("where")
-def test_a_state_that_is_held_to_a_lock_adopts_what_is_in_it(tmp_path: Path) -> None:
-    run("lock", "--rules", "skills@1.0.0", "-o", tmp_path / "tallystick.lock")
-    step = ("state", "adopt", "skills@1.1.0", "--at-epoch", "1", "--locked", "--json")
-    found = run(*step)
-    assert (found.status, found.json()["code"]) == (1, "rules-not-locked")
-    rules = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
-    run("lock", *rules, "-o", tmp_path / "tallystick.lock")
-    assert run(*step).status == 0
-
-
-@pytest.mark.usefixtures("where")
 def test_events_that_are_left_out_are_told() -> None:
     run("miner", "register", "hk-1", "--uid", "1", "--types", "executable_python")
     run("state", "adopt", "skills@1.1.0", "--at-epoch", "1")
