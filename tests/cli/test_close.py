@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from cli.command import run
-from cli.stores import PYTHON
-from state.subnet import event, missed, record, written
+from state import subnet
+from state.subnet import event, hotkeys, missed, record, written
 
 from tallystick_state.ledger import Ledger
 
@@ -15,9 +15,7 @@ ON = ("--state", "state.db")
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with Ledger.create("state.db", "skills@1.1.0") as ledger:
-        for uid in range(5):
-            ledger.register(f"hk-{uid}", uid, [PYTHON])
+    subnet.begun("state.db", "skills@1.1.0", hotkeys(5)).close()
     return tmp_path
 
 
@@ -63,10 +61,8 @@ def test_an_epoch_without_anything_says_so(begun: Path) -> None:
 
 def test_only_the_largest_moves_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with Ledger.create("state.db", "skills@1.1.0") as ledger:
-        for uid in range(14):
-            ledger.register(f"hk-{uid:02}", uid, [PYTHON])
-        ledger.import_events([record(f"t{uid}", f"hk-{uid:02}") for uid in range(14)])
+    with subnet.begun("state.db", "skills@1.1.0", hotkeys(14)) as ledger:
+        ledger.import_events([record(f"t{uid}", f"hk-{uid}") for uid in range(14)])
     lines = run("epoch", "close", "--epoch", "0", *ON).out.splitlines()
     assert sum("→" in line and "hk-" in line for line in lines) == 10
     assert "    and 4 smaller moves" in lines

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import run
-from state.subnet import record, written
+from state.subnet import begun, hotkeys, record, written
 
 import tallystick
 from tallystick_state.ledger import Ledger
@@ -18,9 +18,7 @@ OLD, NEW = "skills@1.0.0", "skills@1.1.0"
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     """A state that adopts other rules for epoch 1, which has begun."""
-    found = Ledger.create(str(tmp_path / "state.db"), OLD)
-    for uid in range(3):
-        found.register(f"hk-{uid}", uid, [PYTHON])
+    found = begun(tmp_path / "state.db", OLD, hotkeys(3))
     found.adopt(NEW, 1)
     found.close_round(written(tmp_path / "first.jsonl", [made("t0", "hk-0", 0)]))
     found.close_epoch()
@@ -65,9 +63,7 @@ def test_rules_beside_a_state_are_those_that_it_follows(ledger: Ledger, tmp_path
 def test_a_difference_tells_what_it_does_to_a_state(tmp_path: Path) -> None:
     state = str(tmp_path / "state.db")
     late = (40_000, 60_000, 90_000, 150_000)
-    with Ledger.create(state, OLD) as ledger:
-        for uid in range(len(late)):
-            ledger.register(f"hk-{uid}", uid, [PYTHON])
+    with begun(state, OLD, hotkeys(len(late))) as ledger:
         ledger.import_events(
             [record("t", f"hk-{n}", epoch=0, latency_ms=latency) for n, latency in enumerate(late)]
         )

@@ -9,7 +9,7 @@ from attrs import frozen
 from state.rounds import SKILLS
 from state.signing import ALICE, BOB, written_root
 from state.store.test_round_groups import HOTKEYS, PYTHON, of_round
-from state.subnet import event, record, written
+from state.subnet import begun, event, record, written
 from state.test_carry_file import carry_of
 from state.test_carry_file import lived as carried
 from state.trusted import FIRST, authority, rotation, successor, with_peer
@@ -150,9 +150,7 @@ OPERATIONS = {
 
 def _lived(where: str, _: Path) -> None:
     """Some epochs with groups, from which the engine flags, claims that wait, and a flag."""
-    with Ledger.create(where, OLD) as ledger:
-        for uid, hotkey in enumerate(HOTKEYS):
-            ledger.register(hotkey, uid, [PYTHON])
+    with begun(where, OLD, HOTKEYS) as ledger:
         for number in range(2 * CLOSED + 1):
             epoch = number // 2
             records, group = of_round(number, epoch)
@@ -178,8 +176,7 @@ def _adopted(where: str, inputs: Path) -> None:
 
 def _waiting_for_a_task(where: str, _: Path) -> None:
     """A flag about a task that nobody has recorded."""
-    with Ledger.create(where, NEW, validator="val-1") as ledger:
-        ledger.register(HOTKEYS[0], 0, [PYTHON])
+    with begun(where, NEW, HOTKEYS[:1], validator="val-1") as ledger:
         ledger.import_events([event("e", "collusion_flag", "never", HOTKEYS[0])])
 
 

@@ -15,6 +15,7 @@ from examples import fast_rows
 from state.resealed import reseal
 from state.rounds import BEFORE, MINERS, PYTHON, ROUNDS, SKILLS, WORKFLOW
 from state.signing import ALICE, BOB, VAL_1, Key, digest, envelope, root, written_root
+from state.subnet import begun
 from state.trusted import authority
 
 from tallystick.errors import DamagedError, InputError, StateError, TrustError
@@ -40,9 +41,7 @@ Value = dict[str, Any]
 def lived(place: Path | str, rules: str) -> Ledger:
     """A state of several rounds and two closed epochs."""
     skill_type, made = ROUNDS[rules]
-    ledger = Ledger.create(place, rules)
-    for uid, name in enumerate(MINERS):
-        ledger.register(name, uid, [skill_type])
+    ledger = begun(place, rules, MINERS, [skill_type])
     for number in range(BEFORE):
         ledger.close_round(made(number, ledger.open_epoch()))
         if number in {2, BEFORE - 1}:
@@ -133,14 +132,14 @@ def test_the_carried_values_are_in_every_digest(tmp_path: Path) -> None:
     value = carry_of(old)
     other = json.loads(json.dumps(value))
     other["miners"]["hk-0"]["window"][0]["quality"] = "0.123456789"
-    digests, begun = set[str](), set[str]()
+    digests, names = set[str](), set[str]()
     for name, each in (("a", value), ("b", other), ("c", None)):
         carry = None if each is None else written(tmp_path, each, f"{name}.json")
         ledger = Ledger.create(tmp_path / f"{name}.db", WORKFLOW, carry=carry)
-        begun.add(ledger.in_force.genesis)
+        names.add(ledger.in_force.genesis)
         with ledger.queries() as queries:
             digests.add(queries.digest())
-    assert len(digests) == len(begun) == 3
+    assert len(digests) == len(names) == 3
 
 
 def test_the_order_and_spelling_of_a_carry_file_do_not_matter(tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def records(number: int, epoch: int, rewards: Rewards) -> list[dict[str, Any]]:
     ]
 
 
-def begun(place: Path) -> Ledger:
-    return subnet.begun(place, RULES, "abc", ["reward"])
+def begun(place: Path, rules: Path | str = RULES) -> Ledger:
+    return subnet.begun(place, rules, "abc", ["reward"])
 
 
 def columns_of(holder: str, value: str, reign: int) -> dict[str, dict[str, int]]:
@@ -152,9 +152,7 @@ def test_a_memory_of_another_kind_is_not_taken_for_holders(tmp_path: Path) -> No
     before, after = tmp_path / "before.toml", tmp_path / "after.toml"
     before.write_text(text.replace(hold, average), encoding="utf-8")
     after.write_text(text.replace('"1.0.0"', '"1.1.0"'), encoding="utf-8")
-    with Ledger.create(tmp_path / "s.db", before) as ledger:
-        for uid, key in enumerate("abc"):
-            ledger.register(key, uid, ["reward"])
+    with begun(tmp_path / "s.db", before) as ledger:
         ledger.close_round(records(0, 0, HISTORY[0]))
         ledger.adopt(after, 1)
         ledger.close_epoch()

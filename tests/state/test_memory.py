@@ -126,15 +126,10 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(
 )
 def test_lines_come_to_one_vector_by_their_pools(where: str, idle: str, burn: int | None) -> None:
     shares = {"skills": Fraction("0.7"), "workflow": Fraction("0.3")}
-    with Ledger.create(
-        where,
-        [RULES, "workflow@1.1.0"],
-        pools={line: str(float(each)) for line, each in shares.items()},
-        idle=idle,
-        burn=burn,
-    ) as ledger:
-        for uid in range(9):
-            ledger.register(name(uid), uid, [PYTHON, "workflow"])
+    pools = {line: str(float(each)) for line, each in shares.items()}
+    rules, types = [RULES, "workflow@1.1.0"], [PYTHON, "workflow"]
+    hotkeys = [*map(name, range(9))]
+    with subnet.begun(where, rules, hotkeys, types, pools=pools, idle=idle, burn=burn) as ledger:
         for lines in (
             [record(f"t{n}", name(n), latency_ms=30_000 + 4_000 * n) for n in range(5)],
             [task(n, name(n), 0.2 + n / 10, round=1) for n in range(3, 9)],

@@ -14,7 +14,7 @@ from examples import fast_rows
 from state.chronicle import digest_of
 from state.resealed import reseal
 from state.rounds import MINERS, PYTHON, SKILLS, skills_of, tasks_of
-from state.subnet import Record, event, task
+from state.subnet import Record, begun, event, task
 from state.variants import put, variant
 
 from tallystick.errors import DamagedError, InputError, StateError, TallystickError
@@ -53,9 +53,7 @@ def rules_of(folder: Path, kind: str) -> tuple[str, str, Made]:
 def lived(place: Path | str, folder: Path, kind: str, closed: int = CLOSED) -> Ledger:
     """A state of several closed epochs and an open one."""
     rules, skill_type, made = rules_of(folder, kind)
-    ledger = Ledger.create(place, rules, validator="val-1")
-    for uid, name in enumerate(MINERS):
-        ledger.register(name, uid, [skill_type])
+    ledger = begun(place, rules, MINERS, [skill_type], validator="val-1")
     number = count()
     for epoch in range(closed + 1):
         for _ in range(ROUNDS):
@@ -138,9 +136,7 @@ def test_a_pruned_state_goes_on_as_one_that_was_not(tmp_path: Path, where: str, 
 @pytest.mark.nightly
 def test_a_store_is_smaller_after(tmp_path: Path) -> None:
     rules, skill_type, _ = rules_of(tmp_path, "workflow")
-    ledger = Ledger.create(tmp_path / "s.db", rules)
-    for uid, name in enumerate(MINERS):
-        ledger.register(name, uid, [skill_type])
+    ledger = begun(tmp_path / "s.db", rules, MINERS, [skill_type])
     for epoch in range(4):
         ledger.close_round(
             [task(n, MINERS[n % 9], 0.5, round=epoch, epoch=epoch) for n in range(500)]
