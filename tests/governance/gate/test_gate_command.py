@@ -11,11 +11,11 @@ import rfc8785
 from cli.command import Finished, message_of, run
 from governance.gate.worlds import FREE, HEAD, SILENCE
 from governance.lint.linted import SOUND
-from state.signing import ALICE, BOB, digest, envelope, genesis, root, written_root
+from state.signing import digest
 
 import tallystick
 from tallystick.resources import folder
-from tallystick_state.ledger import Ledger
+from tallystick_state.trust.gate_receipt import GateReceipt
 
 CLAUSES = """\
 [lint]
@@ -102,6 +102,8 @@ def test_a_receipt_is_canonical_fits_its_schema_and_is_the_same_bytes_of_other_p
     assert written[0] == written[1]
     content = json.loads(written[0])
     assert written[0] == rfc8785.dumps(content) + b"\n"
+    # a state reads it
+    assert GateReceipt.read(Path("gate.json")).content == content
     schema = json.loads((folder("schemas") / "gate-receipt-1.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(content)
@@ -145,31 +147,3 @@ def test_a_receipt_is_not_written_over_a_link() -> None:
     assert "link" in message_of(gate("good.toml", "--receipt", "link.json"))
     assert gate("good.toml", "--receipt", "link.json", "--follow-links").status == 0
     assert Path("gate.json").exists()
-
-
-def test_a_state_adopts_what_has_passed_and_nothing_else(tmp_path: Path) -> None:
-    """From the policy to the adoption, by commands alone."""
-    policy = run("rules", "gate", "policy.toml", "--json").json()["digest"]
-    trust = root(gate=policy)
-    began = written_root(tmp_path, trust)
-    Ledger.create("state.db", "old.toml", validator="val-1", trust=began)
-    digests = {name: tallystick.load(f"{name}.toml").digest for name in ("old", "good", "bad")}
-    for name, status in (("bad", 1), ("good", 0)):
-        said = {"format": 1, "action": "adopt", "network": trust["network"], "line": "sound"}
-        said |= {"genesis": genesis({"sound": digests["old"]}, trust), "epoch": 3, "sequence": 1}
-        said |= {"previous": digests["old"], "rule_set": digests[name], "major": False}
-        subject = {"name": "", "digest": {"sha256": digests[name].removeprefix("sha256:")}}
-        del subject["name"]
-        Path("vote.json").write_bytes(envelope("adoption", said, ALICE, BOB, subject=subject))
-        assert gate(f"{name}.toml", "--receipt", "gate.json").status == status
-        words = ("state", "adopt", f"{name}.toml", "--at-epoch", "3", "--state", "state.db")
-        words += ("--signed", "vote.json", "--json")
-        assert run(*words).json()["code"] == "gate-missing"
-        done = run(*words, "--gate-receipt", "gate.json")
-        assert done.status == status
-        if status:
-            assert done.json()["code"] == "gate-not-passed"
-            assert "broke lint.new_findings, lint.new_silences" in done.err
-        else:
-            assert done.json()["gate_receipt"] == digest(json.loads(Path("gate.json").read_bytes()))
-    assert run("state", "verify", "--state", "state.db").status == 0

@@ -98,45 +98,6 @@ def test_two_axes_that_are_computed_alike_are_told_where_both_are_weighed() -> N
     assert found_by(changed(SOUND, ("0.6,", "0.5,"), ("0.4 }", "0.5 }")), found.code) == []
 
 
-@pytest.mark.parametrize(
-    ("seed", "empty"),
-    [
-        ("0", ["below_reference", "tier_1_reference", "tier_2_optimised"]),
-        ("0.000000001", ["tier_1_reference"]),
-        ("0.5", []),
-        ("1", ["tier_1_reference", "tier_2_optimised"]),
-    ],
-)
-def test_a_tier_between_two_equal_thresholds_is_empty(seed: str, empty: list[str]) -> None:
-    text = shipped("skills@1.1.0", ("baseline = 0.35", f"baseline = {seed}"))
-    found = found_by(text, "tier-empty")
-    assert [each.evidence["level"] for each in found] == empty
-    assert all(list(each.evidence["begins_at"]) == ["rag_knowledge"] for each in found)
-
-
-PYTHON, DECLARATIVE = "skill_types.executable_python", "skill_types.declarative"
-BEST_ALONE = "gate-passes-the-best-alone"
-POLICY = ('axis = "evidence", below = 0.10', 'axis = "policy", below = 0.999')
-RISK = ("near = 0.15, far = 0.30", "near = 0.30, far = 0.15")
-OTHERS = [
-    ("never-paid", "emission.factors.role_multiplier", ("auditor = 0.6", "auditor = 0")),
-    ("never-paid", f"{PYTHON}.base_weight", ("base_weight = 1.0 ", "base_weight = 0 ")),
-    (BEST_ALONE, f"{PYTHON}.gates[0]", ("below = 0.10", "below = 0.95")),
-    (BEST_ALONE, f"{DECLARATIVE}.gates[0]", POLICY),
-    ("tier-for-the-perfect", "tiers.thresholds.novel", ("headroom = 0.5 ", "headroom = 0.99 ")),
-    ("arm-never-reached", "consensus.components.risk_agreement", RISK),
-]
-
-
-@pytest.mark.parametrize(("code", "path", "change"), OTHERS)
-def test_what_is_asked_of_one_section_is_asked_of_others(
-    code: str, path: str, change: tuple[str, str]
-) -> None:
-    text = shipped("skills@1.2.0", ("factor = 1.5 ", "factor = 3 "))
-    assert [each.path for each in found_by(text, code)] == []
-    assert path in {each.path for each in found_by(changed(text, change), code)}
-
-
 def test_a_gate_of_two_values_passes_the_best_alone_and_is_not_told() -> None:
     text = shipped(
         "skills@1.2.0",

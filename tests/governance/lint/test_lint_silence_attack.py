@@ -16,18 +16,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from attack.scale import CASES, SEED
+from governance.lint.linted import CHECKS, Placed
 from governance.revision import changed, shipped
 
 import tallystick
 from tallystick.errors import RuleSetError
 from tallystick.rules.toml import dotted
-from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import Report, report
-
-CHECKS = installed_lints().checks
 
 _DECAY = ('mode = "drift"', 'mode = "replace"\nkeep = 0.9')
 _SPOILED = (
@@ -65,21 +62,10 @@ _WORSE: Mapping[str, tuple[tuple[int, tuple[str, ...]], ...]] = {
 """Of some codes the figures, and whether more of each is worse: written by hand once more."""
 
 
-@attrs.frozen
-class _Raw:
-    """A finding of a check by itself."""
-
-    code: str
-    severity: str
-    path: str
-    message: str
-    evidence: Mapping[str, Any]
-
-
-def raw_findings(path: Path) -> list[_Raw]:
+def raw_findings(path: Path) -> list[Placed]:
     scorer = tallystick.load(str(path))
     return [
-        _Raw(code, f.severity or check.severity, dotted(f.path), f.message, f.evidence)
+        Placed(code, f.severity or check.severity, dotted(f.path), f)
         for code, check in CHECKS.items()
         if check.find is not None
         for f in check.find(scorer)
@@ -128,7 +114,7 @@ def proposals(text: str, seed: int) -> Iterator[str]:
         yield mutated(text, chance)
 
 
-def oracle(old: list[_Raw], new: list[_Raw], old_text: str, judged: Report) -> Iterator[str]:
+def oracle(old: list[Placed], new: list[Placed], old_text: str, judged: Report) -> Iterator[str]:
     """Yield why a proposal may not pass."""
     known = {(f.code, f.path, f.message) for f in old}
     errors = [f for f in new if f.severity == "error"]
@@ -153,7 +139,7 @@ def _has(silence: Mapping[str, Any], code: str, keys: tuple[str, ...]) -> bool:
     return silence["code"] == code and "_".join(keys) in silence.get("figures", {})
 
 
-def _number(finding: _Raw, keys: tuple[str, ...]) -> Fraction | None:
+def _number(finding: Placed, keys: tuple[str, ...]) -> Fraction | None:
     value: Any = finding.evidence
     for key in keys:
         value = value.get(key)

@@ -1,20 +1,15 @@
 """Proofs in a process that is ended: by time, by Ctrl-C, or by itself; what was answered stays."""
 
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import active_children
 from pathlib import Path
 
-import attrs
 import pytest
 from cli.command import run
 
 import tallystick
-from tallystick.errors import EngineError
-from tallystick.scoring.executors.portable import BoundRulesSpec
 from tallystick_governance.cli import rules_prove
 from tallystick_governance.prove import process
 from tallystick_governance.prove.process import prove_within
@@ -150,41 +145,3 @@ def test_a_process_that_ends_early_is_told() -> None:
     (reason,) = {each.reason for each in found if each.reason}
     assert reason.startswith("a worker process was killed by signal 9 before its work was done")
     assert sum(each.status != "undecided" for each in found) == 1
-
-
-@pytest.mark.nightly
-def test_what_is_wrong_in_the_other_process_is_wrong_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = BoundRulesSpec.of(tallystick.load(WORKFLOW))
-    ((epoch, (line,)),) = spec.spans
-    other = attrs.evolve(spec, spans=((epoch, (attrs.evolve(line, digest="sha256:0"),)),))
-    monkeypatch.setattr(BoundRulesSpec, "of", lambda _: other)
-    with pytest.raises(EngineError, match="sha256:0"):
-        prove_within(tallystick.load(WORKFLOW))
-
-
-ASKING = """
-import tallystick
-from tallystick_governance.prove.process import prove_within
-
-prove_within(
-    tallystick.load("skills@1.2.0"),
-    10**6,
-    only="no-gain-by-duplication",
-    budget=10**12,
-    progress=lambda number, _: number == 2 and print("two", flush=True),
-)
-"""
-
-
-@pytest.mark.nightly
-def test_the_solver_does_not_outlive_who_asks() -> None:
-    """The solver holds the standard error too, which ends when both have."""
-    asking = subprocess.Popen(
-        [sys.executable, "-c", ASKING], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert asking.stdout is not None
-    assert asking.stderr is not None
-    with asking:
-        assert asking.stdout.readline() == b"two\n"
-        asking.kill()
-        assert asking.stderr.read() == b""

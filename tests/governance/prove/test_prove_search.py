@@ -4,14 +4,11 @@ breaks nothing that is proved."""
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
-from governance.prove.sample import sample, shared, style, wanted, words
+from governance.prove.sample import sample, style, words
 
 import tallystick
 from tallystick.numbers.nano import NANO
@@ -21,26 +18,16 @@ from tallystick.plugins.author import (
     Parameters,
     axis,
     cases,
-    less_is_better,
     more_is_better,
-    never_above,
-    never_beaten_by,
 )
 from tallystick.scoring.scorer import Scorer
-from tallystick_conformance.search import Effort
 from tallystick_governance.prove.built_in_properties import (
     DIRECTION,
-    IDENTITY,
-    MONOTONE,
-    REPETITION,
     questions,
 )
-from tallystick_governance.prove.property import Answer, Question
-from tallystick_governance.prove.proving import prove
+from tallystick_governance.prove.property import Question
 from tallystick_governance.prove.search import FIRST, LAST, counterexample
 from tallystick_governance.prove.subject import Subject, subject_of
-
-LONGER = Effort(points=256, rounds=4)
 
 
 def asked(scorer: Scorer, name: str) -> list[tuple[Subject, Question]]:
@@ -76,47 +63,6 @@ def test_a_hole_that_is_planted_in_a_formula_is_found(tmp_path: Path, seed: int)
     assert values[0] > values[1] == 0
     styles = [each.record["checks"]["style"] for each in (found.one, found.other)]
     assert styles[0] < styles[1]
-
-
-def broken(tmp_path: Path, name: str, **parts: Any) -> list[Answer]:  # noqa: ANN401  # of a rule set
-    """Return the counterexamples to a property that the search finds without the solver."""
-    scorer = sample(tmp_path, **parts)
-    return [
-        answer
-        for answer in prove(scorer, only=name, budget=1)
-        if (answer.status, answer.method, answer.found_by) == ("counterexample", "scored", "search")
-    ]
-
-
-DIFFERENCE = 'composite = "sample/difference@1"\naxes = ["style", "coverage"]'
-ABOVE = never_above("my/p", "…", "style", 0, where=words > 3)
-BEATEN = never_beaten_by(
-    *("my/p", "…", "quality"),
-    where=(style < 1) & (shared < wanted),
-    instead=style == 1,
-    changes=(style,),
-)
-KINDS: list[tuple[str, dict[str, Any], str]] = [
-    (REPETITION, {"coverage": "tally"}, "coverage"),
-    (IDENTITY, {"style": "turns"}, "style"),
-    (DIRECTION, {"directions": (less_is_better(shared),)}, "coverage"),
-    (MONOTONE, {"composite": DIFFERENCE}, "quality"),
-    ("my/p", {"properties": (ABOVE,)}, "style"),
-    ("my/p", {"properties": (BEATEN,)}, "quality"),
-]
-
-
-@pytest.mark.parametrize(("name", "parts", "value"), KINDS)
-def test_the_search_alone_refutes_each_kind_of_question(
-    tmp_path: Path, name: str, parts: Mapping[str, Any], value: str
-) -> None:
-    (answer, *_) = broken(tmp_path, name, **parts)
-    assert (answer.axis, answer.work) == (value, 0)
-    scorer = sample(tmp_path, **parts)
-    assert answer.record is not None
-    result = scorer.score(answer.record)
-    value_of_it = result.quality if value == "quality" else result.axes[value]
-    assert value_of_it == Decimal(str(answer.value))
 
 
 @pytest.mark.parametrize("reference", ["workflow@1.1.0", "skills@1.1.0"])

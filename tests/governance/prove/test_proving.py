@@ -71,7 +71,7 @@ def scores(scorer: Scorer, answer: Answer, record: Mapping[str, Any] | None) -> 
 
 def confirmed(scorer: Scorer, answer: Answer) -> tuple[Decimal, Decimal | None]:
     """The values of a counterexample as the engine scores its records, which are as told."""
-    assert answer.status == "counterexample"
+    assert (answer.status, answer.found_by) == ("counterexample", "search")
     value = scores(scorer, answer, answer.record)
     assert answer.value is not None
     assert value == Decimal(answer.value)
