@@ -13,6 +13,7 @@ import by_hand
 
 import tallystick
 from tallystick.plugins.registry import installed
+from tallystick.records.decoding import Decoder
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.local import Local
@@ -144,11 +145,30 @@ def judged(inputs: Inputs, _: Told) -> Found:
         return min(JUDGED, inputs.rows), by_hand.judged(islice(file, JUDGED), judges())
 
 
-def scored(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -> Found:
+def decoded(inputs: Inputs, _: Told) -> Found:
+    """The first records, decoded and validated, each let go as scoring does."""
+    decoder = Decoder({name: bound.schema for name, bound in scorer().types.items()})
+    with inputs.records.open("rb") as file:
+        for line in islice(file, LOOPED):
+            decoder.decode(line, 1)
+    return min(LOOPED, inputs.rows), None
+
+
+def one_by_one(inputs: Inputs, _: Told) -> Found:
+    """The first records, each for itself."""
+    with inputs.records.open("rb") as file:
+        for line in islice(file, JUDGED):
+            scorer().score(line)
+    return min(JUDGED, inputs.rows), None
+
+
+def scored(
+    executor: Callable[[], Executor] | None, inputs: Inputs, told: Told, form: str = "parquet"
+) -> Found:
     """Records to a file of results."""
-    out, by = inputs.output("results.parquet"), None if executor is None else executor()
+    out, by = inputs.output(f"results.{form}"), None if executor is None else executor()
     receipt = scorer().score_file(inputs.records, out, progress=told, executor=by)
-    return inputs.rows, f"results {receipt.output_digest}"
+    return inputs.rows, f"results.{form} {receipt.output_digest}"
 
 
 def taken(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -> Found:
@@ -200,6 +220,10 @@ PARTS = {
         [
             Way(JUDGES, judged),
             Way(LOOP, looped, against={"× jsonschema": JUDGES}),
+            Way("decoding and validating", decoded, against=_HAND),
+            Way("one record at a time", one_by_one, against=_HAND),
+            Way("JSONL → results CSV", partial(scored, None, form="csv"), against=_HAND),
+            Way("JSONL → results JSONL", partial(scored, None, form="jsonl"), against=_HAND),
             Way(SCORED, partial(scored, None), against=_HAND),
             Way(TWO, partial(scored, lambda: Local(2)), 2, {**_HAND, _ALONE: SCORED}),
             Way(
