@@ -1,6 +1,7 @@
 """Rows are set once, whatever the chain answers, and wherever the process is killed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chain.faults import Fault, Faults, FaultyChain
@@ -18,7 +19,7 @@ from chain.setting import (
 from tallystick_chain import submission
 from tallystick_chain.chain import Refusal
 from tallystick_chain.journal import Journal
-from tallystick_chain.setter import WeightSetter
+from tallystick_chain.setter import SetterStatus, WeightSetter
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_chain.submission import Outcome
@@ -39,6 +40,18 @@ def _rows(chain: SimulatedChain, epochs: int) -> list[int]:
     view = chain.as_hotkey(VALIDATOR)
     neurons = view.neurons(NETUID, chain.best)
     return [sent(chain)[weights_of(epoch).row(neurons).pairs] for epoch in range(epochs)]
+
+
+def _attempted(process: Process) -> list[Outcome | None]:
+    """The outcome of each attempt in the journal."""
+    assert process.journal is not None
+    return [attempt.outcome for attempt in process.journal.attempts]
+
+
+def _told(status: SetterStatus | None) -> tuple[str, object]:
+    """The action that a setter tells, and its reason."""
+    assert status is not None
+    return status.action.kind, status.action.reason
 
 
 def _outcomes(process: Process) -> list[Outcome | None]:
@@ -159,9 +172,7 @@ def test_a_row_is_not_sent_before_its_block(tmp_path: Path) -> None:
     chain = subnet()
     process = Process(chain, tmp_path / "journal")
     chain.advance(NETWORK.weights_block(0) - 1 + chain.finality_lag - chain.best)
-    status = process.advance(weights_of(0))
-    assert status is not None
-    assert status.action.kind == "nothing"
+    assert _told(process.advance(weights_of(0)))[0] == "nothing"
     chain.advance()
     process.advance(weights_of(0))
     assert _rows(chain, 1) == [1]
@@ -187,9 +198,7 @@ def test_what_the_chain_asks_at_the_reveal_lets_the_row_vanish(
     process.run(FIRST_END, 1, spoil)
     assert _outcomes(process) == [Outcome.VANISHED]
     assert [entry.kind for entry in chain.log] == ["committed", "vanished"]
-    status = process.advance(weights_of(1))
-    assert status is not None
-    assert (status.action.kind, status.action.reason) == action
+    assert _told(process.advance(weights_of(1))) == action
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])
@@ -214,11 +223,9 @@ def test_a_version_key_above_ours_stops_it_before_any_call(tmp_path: Path) -> No
     chain = subnet(version_key=6)
     process = Process(chain, tmp_path / "journal")
     status = process.run(NETWORK.weights_block(0) + 20, 1)
-    assert status is not None
-    assert (status.action.kind, status.action.reason) == ("stop", Refusal.VERSION_KEY)
+    assert _told(status) == ("stop", Refusal.VERSION_KEY)
     assert not sent(chain)
-    assert process.journal is not None
-    assert not process.journal.attempts
+    assert _attempted(process) == []
     # a version that has the key goes on
     process.advance(weights_of(0, version_key=6))
     assert sum(sent(chain).values()) == 1
@@ -229,11 +236,8 @@ def test_refusals_that_can_pass_are_tried_again_by_blocks(tmp_path: Path) -> Non
     process = Process(chain, tmp_path / "journal")
     start = NETWORK.weights_block(0) + chain.finality_lag
     process.run(start + 20, 1)
-    assert process.journal is not None
-    attempts = process.journal.attempts
-    assert [attempt.outcome for attempt in attempts] == [Outcome.REFUSED] * len(attempts)
     # after 5, then 10 blocks
-    assert len(attempts) == 3
+    assert _attempted(process) == [Outcome.REFUSED] * 3
     chain.do("set_neuron", NETUID, uid=0, stake_rao=10_000)
     process.run(start + 50, 1)
     assert _rows(chain, 1) == [1]
@@ -259,34 +263,26 @@ def test_a_row_that_the_chain_would_refuse_is_not_sent(
     settled = process.setter.outcomes()[0]
     assert settled is not None
     assert (settled.outcome, settled.detail) == (Outcome.REFUSED, detail)
-    assert process.journal is not None
-    assert (len(process.journal.attempts), len(sent(chain))) == (1, 0)
+    assert (_attempted(process), sent(chain)) == ([Outcome.REFUSED], {})
 
 
 @pytest.mark.parametrize(
-    ("change", "code"),
+    ("change", "values", "code"),
     [
-        (lambda chain: chain.do("set_neuron", NETUID, uid=0, permit=False), Refusal.NO_PERMIT),
-        (
-            lambda chain: chain.register(NETUID, hotkey_of("another"), uid=0),
-            Refusal.NOT_REGISTERED,
-        ),
-        (
-            lambda chain: chain.do("set_hyperparameters", NETUID, rate_limit_blocks=500),
-            Refusal.TOO_SOON,
-        ),
+        ("set_neuron", {"uid": 0, "permit": False}, Refusal.NO_PERMIT),
+        ("register", {"hotkey": "5Another", "uid": 0}, Refusal.NOT_REGISTERED),
+        ("set_hyperparameters", {"rate_limit_blocks": 500}, Refusal.TOO_SOON),
     ],
 )
-def test_what_the_chain_would_refuse_is_not_sent(tmp_path: Path, change, code: Refusal) -> None:  # noqa: ANN001  # one of the lambdas above
+def test_what_the_chain_would_refuse_is_not_sent(
+    tmp_path: Path, change: str, values: dict[str, Any], code: Refusal
+) -> None:
     chain = subnet()
-    change(chain)
+    chain.do(change, NETUID, **values)
     process = Process(chain, tmp_path / "journal")
-    status = process.run(NETWORK.weights_block(0) + 20, 1)
-    assert status is not None
-    assert (status.action.kind, status.action.reason) == ("wait", code)
+    assert _told(process.run(NETWORK.weights_block(0) + 20, 1)) == ("wait", code)
     assert not chain.log
-    assert process.journal is not None
-    assert not process.journal.attempts
+    assert _attempted(process) == []
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])
@@ -337,8 +333,7 @@ def test_a_hotkey_that_registers_again_does_not_take_the_registration_for_a_row(
     process.run(FIRST_END, 1)
     assert _rows(chain, 1) == [1]
     assert _outcomes(process) == [Outcome.SET]
-    assert process.journal is not None
-    assert [a.outcome for a in process.journal.attempts] == [Outcome.LAPSED, Outcome.SET]
+    assert _attempted(process) == [Outcome.LAPSED, Outcome.SET]
 
 
 def test_blocks_that_are_not_kept_leave_a_reveal_unknown_or_prove_the_row(tmp_path: Path) -> None:
@@ -396,8 +391,7 @@ def test_a_slot_that_is_taken_over_before_the_reveal_is_not_paid(tmp_path: Path)
     assert 5 in dict(first)
     assert [uid for uid, _ in second] == [1, 2, 3, 4]
     assert _outcomes(process) == [Outcome.SET]
-    assert process.journal is not None
-    assert [a.outcome for a in process.journal.attempts] == [Outcome.SUPERSEDED, Outcome.SET]
+    assert _attempted(process) == [Outcome.SUPERSEDED, Outcome.SET]
 
 
 def test_a_weight_that_is_inherited_is_told_and_then_taken_away(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Blocks, epochs, forks, finality, registrations and commitments of a simulated chain."""
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 
 import attrs
 import pytest
@@ -21,7 +20,7 @@ from chain.simulated_subnet import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick_chain.chain import Chain, ChainError, Head, Refusal
+from tallystick_chain.chain import Chain, ChainError, Refusal
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.trust.policy import key_of_hotkey
@@ -34,13 +33,6 @@ def code_of(chain: Chain, query: str, *arguments: object) -> Refusal:
 
 
 # reads
-
-
-def test_the_head_is_the_newest_block_and_the_newest_final_one() -> None:
-    chain = subnet(finality_lag=3)
-    view = chain.as_hotkey(VALIDATOR)
-    assert view.head() == Head(1010, 1007, "simulated")
-    assert view.block_time(1010) - view.block_time(1007) == timedelta(seconds=36)
 
 
 def test_what_is_not_there_is_refused_and_never_made_up() -> None:
