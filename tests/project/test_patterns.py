@@ -25,24 +25,31 @@ SOURCES = (ROOT / "engine", ROOT / "plugins")
 METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 DYNAMIC: dict[tuple[str, str], tuple[str, ...]] = {
     # of facts, in the dialect of docs/formulas.md: those of our plugins are tried by themselves
-    ("tallystick.formula.facts.text", "condition"): (),
-    ("tallystick.formula.facts.text", "_fits"): (),
+    ("tallystick.formula.facts.text", "pattern"): (),
+    ("tallystick.formula.facts.text", "arguments_of(fact)[0]"): (),
     # is compiled only, to see whether it can be
-    ("tallystick.formula.facts.pattern", "check_pattern"): (),
+    ("tallystick.formula.facts.pattern", "pattern"): (),
     # of the rows of a plugin that is installed
-    ("tallystick.plugins.commands", "fits"): (
+    ("tallystick.plugins.commands", "self.pattern"): (
         r"[ \t]*\S.*",
         r"[a-z][a-z0-9]*(-[a-z0-9]+)*",
         r"[^\W\d]\w*(\.[^\W\d]\w*)*",
     ),
-    ("tallystick_governance.lint.render", "_masked"): (r"(?<![\w/.-])code_review(?![\w/-])",),
+    (
+        "tallystick_governance.lint.render",
+        r"f'(?<![\\w/.-]){re.escape(skill_type)}(?![\\w/-])'",
+    ): (r"(?<![\w/.-])code_review(?![\w/-])",),
     # of the schemas, which are tried by themselves
-    ("tallystick_conformance.project", "project"): (),
+    ("tallystick_conformance.project", "rule['pattern']"): (),
 }
-"""Patterns that are made when they are used, by module and function, with samples of them."""
+"""Patterns that are made when they are used, by module and expression, with samples of them."""
 REASONED: dict[str, str] = {
     "tallystick.io.text._LEFTWARD_RUN": "a match goes to the last such letter of its line",
     "tallystick.io.text._NAME": "what stands before a name is no letter of one",
+    **dict.fromkeys(
+        (f"tallystick.rules.toml.{name}" for name in ("_BLANK", "_KEY", "_STRING")),
+        "a document is scanned by matches alone, each from where the one before ended",
+    ),
     "tallystick_governance.backtest.plots": "as for names; the text is a drawing of ours",
     "tallystick_service.rule_book._STRING": "every end is optional, so a match never fails",
 }
@@ -59,15 +66,13 @@ class Use:
 
 
 @cache
-def modules() -> tuple[tuple[str, ast.Module], ...]:
-    """Return each module of the packages that names `re`, or patterns of facts, by its name."""
+def modules() -> tuple[tuple[str, str], ...]:
+    """Return each module of the packages that names `re`, or patterns of facts, with its text."""
     texts = (
         (module_of(path), path.read_text("utf-8")) for name in PACKAGES for path in sources(name)
     )
     return tuple(
-        (name, ast.parse(text))
-        for name, text in texts
-        if re.search(r"import re\b|from re |matches\(", text)
+        (name, text) for name, text in texts if re.search(r"import re\b|from re |matches\(", text)
     )
 
 
@@ -81,76 +86,45 @@ def of_re(node: ast.AST) -> tuple[str, ast.expr] | None:
     return None
 
 
-def uses_of(name: str, tree: ast.Module) -> Iterator[Use]:
-    """The patterns of a module: those with a name in it, and those within its functions."""
-    named = dict[ast.AST, str]()
-    for node in ast.walk(tree):
+def uses_of(name: str, text: str) -> Iterator[Use]:
+    """The patterns of a module: those that it has a name for, and those within its functions."""
+    tree, named = ast.parse(text), set[ast.AST]()
+    for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=target)], value=value) if (
                 call := of_re(value)
             ) and call[0] == "compile":
-                named[value] = target
-    for inside, node in with_function(tree):
-        if (call := of_re(node)) is None:
+                named.add(value)
+                pattern = vars(import_module(name))[target]
+                yield Use(f"{name}.{target}", pattern, methods_of(target, text))
+    for node in ast.walk(tree):
+        if node in named or (call := of_re(node)) is None:
             continue
         function, source = call
-        if node in named and hasattr(import_module(name), named[node]):
-            target = named[node]
-            yield Use(
-                f"{name}.{target}", vars(import_module(name))[target], methods_of(target, tree)
-            )
-            continue
         flags = re.DOTALL if "DOTALL" in ast.unparse(node) else re.NOFLAG
-        used = methods_of(inside, tree) if function == "compile" else frozenset({function})
-        for index, pattern in enumerate(patterns_of(name, inside, source)):
+        used = METHODS if function == "compile" else (function,)
+        for index, pattern in enumerate(patterns_of(name, source)):
             where = f"{name}:{source.lineno}:{index}"
-            yield Use(where, re.compile(pattern, flags), used)
+            yield Use(where, re.compile(pattern, flags), frozenset(used))
 
 
-def with_function(node: ast.AST, inside: str = "") -> Iterator[tuple[str, ast.AST]]:
-    """Each node of a tree, and the name of the function that it is in."""
-    for child in ast.iter_child_nodes(node):
-        yield inside, child
-        name = child.name if isinstance(child, ast.FunctionDef) else inside
-        yield from with_function(child, name)
-
-
-def methods_of(target: str, tree: ast.Module) -> frozenset[str]:
-    """How a module uses a pattern, or what a function returns; in every way, if it is not seen."""
-    names, is_passed = {target}, False
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(args=args):
-                is_passed |= any(isinstance(e, ast.Name) and e.id == target for e in args)
-    if is_passed:
-        names |= {
-            node.arg
-            for node in ast.walk(tree)
-            if isinstance(node, ast.arg)
-            and node.annotation is not None
-            and "re.Pattern" in ast.unparse(node.annotation)
-        }
-    found = set[str]()
-    for node in ast.walk(tree):
-        match node:
-            case (
-                ast.Attribute(value=ast.Name(id=name), attr=method)
-                | ast.Attribute(value=ast.Call(func=ast.Name(id=name)), attr=method)
-            ) if name in names and method in METHODS:
-                found.add(method)
+def methods_of(target: str, text: str) -> frozenset[str]:
+    """How a module uses a pattern; in every way, if it is not seen."""
+    found = re.findall(rf"\b{target}\.({'|'.join(METHODS)})\(", text)
     return frozenset(found or METHODS)
 
 
-def patterns_of(name: str, inside: str, source: ast.expr) -> tuple[str | bytes, ...]:
+def patterns_of(name: str, source: ast.expr) -> tuple[str | bytes, ...]:
     """The value of a pattern's source; samples of one that is made when it is used."""
     try:
         value = ast.literal_eval(source)
     except ValueError:
-        assert (name, inside) in DYNAMIC, (
-            f"{name}:{source.lineno}: the pattern {ast.unparse(source)} is made when it is used: "
+        made = name, ast.unparse(source)
+        assert made in DYNAMIC, (
+            f"{name}:{source.lineno}: the pattern {made[1]} is made when it is used: "
             "write samples of it into DYNAMIC"
         )
-        return DYNAMIC[name, inside]
+        return DYNAMIC[made]
     assert isinstance(value, str | bytes)
     return (value,)
 
@@ -180,7 +154,7 @@ def patterns_in(schema: object) -> Iterator[str]:
 
 @cache
 def all_uses() -> tuple[Use, ...]:
-    return (*(use for name, tree in modules() for use in uses_of(name, tree)), *of_schemas())
+    return (*(use for name, text in modules() for use in uses_of(name, text)), *of_schemas())
 
 
 def use(pattern: str, *methods: str) -> Use:
@@ -244,8 +218,8 @@ def test_every_pattern_is_looked_at() -> None:
         "tallystick.formula.facts.pattern._DOUBLED",
         "facts-receipt-1.schema.json:^tallystick [^ ]+$",
     } <= names
-    for name, tree in modules():
-        for node in ast.walk(tree):
+    for name, text in modules():
+        for node in ast.walk(ast.parse(text)):
             assert not (isinstance(node, ast.ImportFrom) and node.module == "re"), (
                 f"{name}:{node.lineno}: import re itself, so that its patterns are found"
             )
@@ -254,12 +228,6 @@ def test_every_pattern_is_looked_at() -> None:
 
 
 def test_a_pattern_that_is_made_when_it_is_used_needs_a_sample() -> None:
-    tree = ast.parse("import re\ndef f(name, text):\n    return re.search(f'{name}+', text)\n")
+    text = "import re\ndef f(name, text):\n    return re.search(f'{name}+', text)\n"
     with pytest.raises(AssertionError, match="write samples of it into DYNAMIC"):
-        list(uses_of("planted", tree))
-    assert set(DYNAMIC) <= {
-        (name, inside)
-        for name, tree in modules()
-        for inside, node in with_function(tree)
-        if of_re(node)
-    }, "a sample of a pattern that is gone"
+        list(uses_of("planted", text))
