@@ -6,15 +6,18 @@ Each executor gives the bytes of one process for each job. What of it needs no p
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import attrs
 import pytest
-from scoring.executors.dask_cluster import DaskCluster
+from distributed import LocalCluster
+from scoring.executors.dask_cluster import started
 from scoring.executors.jobs import JOBS, Inputs, files_of
 from scoring.executors.tls import make_certificates, of_client, tls_of
 
@@ -48,9 +51,9 @@ def expected(inputs: Inputs, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+def plain() -> Iterator[LocalCluster]:
     """A cluster of two workers."""
-    with DaskCluster.started(tmp_path_factory.mktemp("plain"), 2) as cluster:
+    with started(2) as cluster:
         yield cluster
 
 
@@ -67,9 +70,9 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def encrypted(ours: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+def encrypted(ours: Path) -> Iterator[LocalCluster]:
     """A cluster of one worker, which takes TLS only."""
-    with DaskCluster.started(tmp_path_factory.mktemp("encrypted"), 1, tls_of(ours)) as cluster:
+    with started(1, tls_of(ours)) as cluster:
         yield cluster
 
 
@@ -78,9 +81,9 @@ def executor(request: pytest.FixtureRequest) -> Local | Cluster:
     if request.param == "local":
         return Local(2)
     if request.param == "cluster":
-        return Cluster(request.getfixturevalue("plain").address, patience=PATIENCE)
+        return Cluster(request.getfixturevalue("plain").scheduler_address, patience=PATIENCE)
     certificates = of_client(request.getfixturevalue("ours"))
-    address = request.getfixturevalue("encrypted").address
+    address = request.getfixturevalue("encrypted").scheduler_address
     return Cluster(address, patience=PATIENCE, certificates=certificates)
 
 
@@ -111,28 +114,34 @@ def at_call(number: int, act: Callable[[], object]) -> Callable[[], None]:
 
 
 def test_a_worker_of_a_cluster_that_is_killed_changes_no_byte(
-    inputs: Inputs, expected: Callable[[str], Files], plain: DaskCluster, tmp_path: Path
+    inputs: Inputs, expected: Callable[[str], Files], plain: LocalCluster, tmp_path: Path
 ) -> None:
-    killed = plain.add_worker()
-    executor = Cluster(plain.address, patience=PATIENCE)
+    plain.scale(3)
+    plain.wait_for_workers(3)
+    executor = Cluster(plain.scheduler_address, patience=PATIENCE)
     job = "score to Parquet"
-    there = files_of(job, inputs, tmp_path / "there", executor, at_call(2, killed.kill))
-    assert killed.wait() == -signal.SIGKILL
+    kill = at_call(2, lambda: os.kill(plain.workers[2].pid, signal.SIGKILL))
+    there = files_of(job, inputs, tmp_path / "there", executor, kill)
     assert there == expected(job)
+
+
+def own_workers() -> list[BaseProcess]:
+    """The processes that a run has begun; clusters have theirs."""
+    return [each for each in active_children() if not each.name.startswith("Dask")]
 
 
 def test_a_local_worker_that_is_killed_ends_the_run_and_leaves_nothing(
     inputs: Inputs, tmp_path: Path
 ) -> None:
     def kill() -> None:
-        assert len(active_children()) == 2
-        for worker in active_children():
+        assert len(own_workers()) == 2
+        for worker in own_workers():
             worker.kill()
 
     with pytest.raises(EngineError, match="a worker process was killed by signal 9"):
         files_of("score to CSV", inputs, tmp_path / "there", Local(2), at_call(2, kill))
     assert list((tmp_path / "there").iterdir()) == []
-    assert active_children() == []
+    assert own_workers() == []
 
 
 class StoppedError(Exception):
@@ -146,14 +155,14 @@ def test_local_workers_end_with_a_run_that_its_caller_stops(inputs: Inputs, tmp_
     with pytest.raises(StoppedError):
         files_of("score to CSV", inputs, tmp_path / "there", Local(1), at_call(2, stop))
     assert list((tmp_path / "there").iterdir()) == []
-    assert active_children() == []
+    assert own_workers() == []
 
 
 @pytest.mark.parametrize("which", ["local", "cluster"])
 def test_what_goes_wrong_in_a_worker_is_told_here(
-    scorer: tallystick.Scorer, plain: DaskCluster, which: str
+    scorer: tallystick.Scorer, plain: LocalCluster, which: str
 ) -> None:
-    executor = Local(1) if which == "local" else Cluster(plain.address, patience=PATIENCE)
+    executor = Local(1) if which == "local" else Cluster(plain.scheduler_address, patience=PATIENCE)
     worker = "" if which == "local" else r"worker tcp://\S+: "
     spec = BoundRulesSpec.of(scorer)
     stated = (("the engine tallystick", "0.0.1"),)
@@ -171,12 +180,12 @@ def test_what_goes_wrong_in_a_worker_is_told_here(
 def test_facts_are_found_by_workers_of_another_folder(
     inputs: Inputs,
     expected: Callable[[str], Files],
-    plain: DaskCluster,
+    plain: LocalCluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(inputs.facts.parent)
-    executor = Cluster(plain.address, patience=PATIENCE)
+    executor = Cluster(plain.scheduler_address, patience=PATIENCE)
     relative = attrs.evolve(inputs, facts=Path(inputs.facts.name))
     there = files_of("score facts", relative, tmp_path / "there", executor)
     assert there == expected("score facts")
@@ -211,24 +220,24 @@ def test_a_cluster_without_workers_is_told(
 
     # patient while it connects, which a busy machine makes long
     monkeypatch.setattr(Client, "wait_for_workers", wait_briefly)
-    with DaskCluster.started(tmp_path, 0) as empty:
-        executor = Cluster(empty.address, patience=PATIENCE)
+    with started(0) as empty:
+        executor = Cluster(empty.scheduler_address, patience=PATIENCE)
         with pytest.raises(EngineError, match="found a cluster without workers"):
             files_of("score to CSV", inputs, tmp_path / "there", executor)
     assert list((tmp_path / "there").iterdir()) == []
 
 
 def test_who_has_no_certificate_of_the_authority_is_refused(
-    encrypted: DaskCluster, ours: Path, foreign: Path
+    encrypted: LocalCluster, ours: Path, foreign: Path
 ) -> None:
     theirs = {"certificate": foreign / "client.pem", "key": foreign / "client.key"}
-    clear = encrypted.address.replace("tls://", "tcp://")
+    address = encrypted.scheduler_address
     refusals = (
-        (encrypted.address, of_client(ours, **theirs), "TLS.*signed by the same authority"),
-        (encrypted.address, of_client(foreign), "TLS certificate does not match.*same authority"),
-        (clear, None, "or tls://host:8786 where it takes no other connections"),
+        (address, of_client(ours, **theirs), "TLS.*signed by the same authority"),
+        (address, of_client(foreign), "TLS certificate does not match.*same authority"),
+        (address.replace("tls:", "tcp:"), None, "or tls://host:8786 where it takes no other"),
     )
-    for address, certificates, message in refusals:
-        executor = Cluster(address, patience=PATIENCE, certificates=certificates)
+    for of, certificates, message in refusals:
+        executor = Cluster(of, patience=PATIENCE, certificates=certificates)
         with pytest.raises(EngineError, match=f"the cluster cannot be reached .*{message}"):
             list(executor.map(abs, [-1]))

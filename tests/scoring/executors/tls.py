@@ -40,14 +40,10 @@ def of_client(folder: Path, **others: Path) -> Certificates:
     return Certificates(**files | others)
 
 
-def tls_of(folder: Path) -> dict[str, dict[str, str]]:
-    """Dask's settings of TLS for each role."""
-    authority = {"tls_ca_file": str(folder / "ca.pem")}
-    return {
-        role: {
-            **authority,
-            f"tls_{role}_cert": str(folder / f"{role}.pem"),
-            f"tls_{role}_key": str(folder / f"{role}.key"),
-        }
-        for role in ROLES
-    }
+def tls_of(folder: Path) -> dict[str, str]:
+    """Dask's settings of TLS for every role."""
+    found = {"tls_ca_file": str(folder / "ca.pem")}
+    for role in ROLES:
+        found[f"tls_{role}_cert"] = str(folder / f"{role}.pem")
+        found[f"tls_{role}_key"] = str(folder / f"{role}.key")
+    return found
