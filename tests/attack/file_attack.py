@@ -9,8 +9,8 @@ A file is read or refused with an error of the engine, never with another one. B
 - an export or a store that is accepted is the one that was written;
 - every group of a trust file is reached by all of its keys and by nobody's; a wallet signs by the
   key of its address;
-- what `proof_attack` says of notes, proofs, mappings and locks, and
-  `population_attack` of populations, groups, cases of Yuma and metagraphs.
+- what `mapping_attack` says of mappings and locks, and `population_attack` of populations, groups
+  and metagraphs.
 """
 
 import json
@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 import pyarrow as pa
-from attack import hostile_files, population_attack, proof_attack
+from attack import hostile_files, mapping_attack, population_attack
 from attack.hostile_lines import MINERS, mixed, of_bytes
 from attrs import field, frozen
 from cli.command import ROOT
@@ -258,6 +258,6 @@ KINDS: dict[str, Callable[[Path, Random], str]] = {
     "store": _store,
     "trust file": _trust_file,
     "wallet": _wallet,
-    **proof_attack.KINDS,
+    **mapping_attack.KINDS,
     **population_attack.KINDS,
 }

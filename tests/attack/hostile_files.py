@@ -14,7 +14,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attack.hostile_lines import MINERS, good_record, hostile, of_bytes, spoilt
@@ -49,47 +48,8 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def parquet_bomb(random: Random) -> bytes:
-    """A few bytes of Parquet that stand for very many of memory."""
-    column, options = random.choice(_PARQUET_BOMBS)
-    file = io.BytesIO()
-    name = random.choice(("task_id", "validator", "submission", "k"))
-    pq.write_table(
-        pa.table({name: column()}),
-        file,
-        compression=random.choice(("zstd", "gzip")),
-        store_schema=False,
-        **options,
-    )
-    return file.getvalue()
-
-
-def _repeated(text: str, times: int) -> pa.Array:
-    places = pa.array([0] * times, "int32")
-    return pa.DictionaryArray.from_arrays(places, pa.array([text]))
-
-
-def _one_list(items: pa.Array, rows: int = 1) -> pa.Array:
-    """A row that is a list of the items, and empty ones before it."""
-    starts = np.zeros(rows + 1, np.int32)
-    starts[-1] = len(items)
-    return pa.ListArray.from_arrays(starts, items)
-
-
-_PARQUET_BOMBS: tuple[tuple[Callable[[], pa.Array], dict[str, Any]], ...] = (
-    (lambda: _one_list(pa.array(np.full(600_000, 5, np.int8))), {}),
-    (lambda: _one_list(_one_list(pa.array([], pa.int8()), 100_000)), {}),
-    (lambda: pa.array(["x" * (1 << 20)] * 7), {"use_dictionary": False}),
-    (lambda: _repeated("x" * (1 << 20), 60), {}),
-    (lambda: _repeated("x" * 300_000, 100), {"row_group_size": 40}),
-    (lambda: pa.nulls(2000, pa.string()), {"row_group_size": 1}),
-)
-
-
 def parquet(random: Random) -> bytes:
-    """Records as Parquet, with columns of odd types, odd values or none at all, or a bomb."""
-    if random.random() < 0.1:
-        return parquet_bomb(random)
+    """Records as Parquet, with columns of odd types, odd values or none at all."""
     records = [good_record(random, "mcp_server", n) for n in range(random.choice((1, 3, 20)))]
     for each in records:
         each.pop("consensus", None)

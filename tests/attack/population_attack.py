@@ -1,10 +1,9 @@
-"""Hostile populations, groups and cases of Yuma against whoever reads them.
+"""Hostile populations and groups against whoever reads them.
 
 What is accepted has to be what it says:
 
 - the weights of a population are shares of one whole, and those of its rows in any order;
 - every line of a file of groups is a consensus or a reject, and a good one stays as it is;
-- a case of Yuma has an answer for each step, and no more is handed out than there is;
 - validators have a stake, and each once.
 """
 
@@ -23,7 +22,6 @@ from allocation.tables import rules_with
 from attack import hostile_files
 from attack.hostile_lines import of_bytes
 from consensus.vectors import cases, scorer_of
-from yuma.nets import odd_net
 
 import tallystick
 from tallystick.numbers.nano import NANO
@@ -32,7 +30,6 @@ from tallystick_allocation.allocation import bound_allocation
 from tallystick_allocation.files import weights_document
 from tallystick_consensus.group import GroupConsensus
 from tallystick_yuma.metagraph import validators_of
-from tallystick_yuma.vectors import computed, read
 
 _BY_OWNER = 'key = "miner.coldkey", ties = "digest", salt = "round.salt"'
 _WATER = 'excess = "water_filling", lowest_share = "one_over_miners"'
@@ -126,20 +123,6 @@ def groups(folder: Path, random: Random) -> str:
     return "computed"
 
 
-def case(folder: Path, random: Random) -> str:
-    """A case of Yuma."""
-    path = folder / "case.json"
-    path.write_bytes(_spoilt(random, json.dumps(odd_net(random.randrange(99))).encode()))
-    document = read(path)
-    (found,) = computed(document, str(path))
-    assert len(found["steps"]) == len(document["steps"])
-    for given, step in zip(document["steps"], found["steps"], strict=True):
-        said = given["input"]
-        assert len(step["incentive"]) == len(step["bonds"]) == said["n"]
-        assert 0 <= sum(step["emission"]) <= said["emission"]
-    return "computed"
-
-
 def metagraph(folder: Path, random: Random) -> str:
     """Who validates, of JSON or of CSV."""
     path = folder / "validators"
@@ -154,6 +137,5 @@ def metagraph(folder: Path, random: Random) -> str:
 KINDS: dict[str, Callable[[Path, Random], str]] = {
     "population": population,
     "groups": groups,
-    "case of yuma": case,
     "metagraph": metagraph,
 }
