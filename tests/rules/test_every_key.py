@@ -160,11 +160,6 @@ def test_a_change_of_it_is_told(
     assert "no difference in meaning" not in text
 
 
-def test_it_does_not_differ_from_itself(scorer: Scorer) -> None:
-    text = diff_render.as_text(difference(scorer, scorer))
-    assert "no difference in meaning" in text
-
-
 def test_it_is_linted(scorer: Scorer) -> None:
     report = report_of(scorer)
     assert not report.refused
@@ -204,31 +199,6 @@ def test_every_record_is_explained(scorer: Scorer, lines: list[str]) -> None:
         assert json.dumps(explanation.to_dict())
         if explanation.composite is not None:
             assert explanation.composite.quality == explanation.result.quality
-
-
-def test_miners_are_allocated(scorer: Scorer) -> None:
-    rows = [
-        {
-            "hotkey": f"hk-{number}",
-            "role": role,
-            "owner": f"owner-{number % 3}",
-            "immune": number % 2 == 0,
-            "active": number % 4 != 0,
-            "uid_age": number,
-            "emission": f"0.{number + 1}",
-            "quality": f"0.{number + 2}",
-            "grade": "0.5",
-            "reputation": "0.75",
-            "base_weight": "1",
-        }
-        for number in range(7)
-        for role in ("primary", "auditor")
-    ]
-    allocation = tallystick.allocate(scorer, rows, round=ROUND)
-    again = tallystick.allocate(scorer, rows, round=ROUND, carry=allocation)
-    for each in (allocation, again):
-        assert abs(sum(each.weights.values()) - 10**9) <= len(each.weights)
-        assert each.weights["the-owner"] >= 10**8
 
 
 def test_groups_have_a_consensus(scorer: Scorer, folder: Path) -> None:

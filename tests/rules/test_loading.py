@@ -84,12 +84,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_the_refused_plugins(
     assert "the plugin acme is refused: its import failed" in problem.evidence["expected"]
 
 
-def test_an_unknown_digest_is_refused_with_the_known_ones(registry: Registry) -> None:
-    problem = only_problem(f"sha256:{'0' * 64}", registry)
-    for reference in REFERENCES:
-        assert f"{reference} is {load(reference, registry).digest}" in problem.evidence["expected"]
-
-
 def test_a_rule_set_that_does_not_load_is_named_when_a_digest_is_sought(own: Registry) -> None:
     found = find("skills@1.0.0", own)
     edit(found.path, "format = 1", "format = 9")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import attrs
 import pytest
 
 from tallystick.diagnostics import Diagnostic
@@ -52,39 +51,7 @@ EDITS = [
         '"policy"',
         'the name of a formula, such as "skills/detection@1"',
     ),
-    # numbers
-    (r"beta = 0.5", "beta = nan", "axes.policy.beta", "nan", "at most nine decimal places"),
-    (r"blocks = 100", f"blocks = {'9' * 40}", "epochs.blocks", "9" * 40, "thirty digits"),
-    # formulas and parameters
-    (
-        r"skills/policy@1",
-        "skills/polisy@1",
-        "axes.policy.formula",
-        '"skills/polisy@1"',
-        "the axis formula of an installed plugin; did you mean 'skills/policy@1'?",
-    ),
-    (
-        r'"skills/policy@1"\nbeta = 0.5',
-        '"skills/early-bonus@1"',
-        "axes.policy.formula",
-        '"skills/early-bonus@1"',
-        "a formula of the kind axis, not factor: consensus/policy-f@1, ",
-    ),
-    (
-        r"beta = 0.5 .*\n",
-        "",
-        "axes.policy.beta",
-        "",
-        "a number from 0 to 10, a parameter that is missing",
-    ),
-    (
-        r"beta = 0.5",
-        "beta = 0.5\nbetta = 0.5",
-        "axes.policy.betta",
-        "0.5",
-        "a parameter of skills/policy@1; did you mean 'beta'?",
-    ),
-    (r"beta = 0.5", "beta = 10.5", "axes.policy.beta", "10.5", "a number from 0 to 10"),
+    # parameters
     (
         r"findings_recall = 0.30",
         "findings_recall = 0.25",
@@ -93,13 +60,6 @@ EDITS = [
         "a sum of exactly 1 of findings_recall",
     ),
     # skill types
-    (
-        r"policy = 0.20, efficiency = 0.15",
-        "policy = 0.20, efficiency = 0.10",
-        "skill_types.executable_python.weights",
-        "a sum of 0.95",
-        "weights of the axes that sum to exactly 1",
-    ),
     (
         r"transitive_risk = 0.20 }",
         "transitive_risc = 0.20 }",
@@ -240,13 +200,6 @@ EDITS = [
         "a slot from 1 to 1",
     ),
     (
-        r"t_min_s = 2, deadline_s = 15",
-        "t_min_s = 15, deadline_s = 15",
-        "windows.rag_knowledge.auditor.deadline_s",
-        "15",
-        "more than t_min_s, 15",
-    ),
-    (
         r"rag_knowledge\.auditor",
         "rag_knowlege.auditor",
         "windows.rag_knowlege",
@@ -313,14 +266,6 @@ EDITS_WITH_CONSEQUENCES = [
         "0.2005",
         "at most three decimal places",
     ),
-    (r"\[emission\] .*", "[emision]\n", "emision", "a table", "'emission'"),
-    (
-        r"baseline = 0.35 ",
-        "basline = 0.35 ",
-        "skill_types.rag_knowledge.basline",
-        "0.35",
-        "did you mean 'baseline'?",
-    ),
     (
         r"\[axes\.policy\]",
         "[axes.Policy]",
@@ -345,46 +290,22 @@ EDITS_WITH_CONSEQUENCES = [
 ]
 
 
-@attrs.frozen
-class Edit:
-    pattern: str
-    replacement: str | Callable[[re.Match[str]], str]
-    path: str
-    value: str
-    expected: str
-
-    def apply(self, text: str) -> str:
-        edited, times = re.subn(self.pattern, self.replacement, text, count=1)
-        assert times == 1, "the edit no longer fits the file"
-        return edited
-
-    def is_reported_as(self, problem: Diagnostic) -> bool:
-        return (
-            problem.line > 0
-            and problem.path.endswith(self.path)
-            and problem.evidence["value"] == self.value
-            and self.expected in problem.evidence["expected"]
-        )
-
-
-@pytest.mark.parametrize("edit", [Edit(*row) for row in EDITS], ids=lambda e: e.path)
-def test_a_mistake_is_the_one_problem_with_its_line(
-    edit: Edit,
+@pytest.mark.parametrize("edit", [*EDITS, *EDITS_WITH_CONSEQUENCES], ids=lambda edit: edit[2])
+def test_a_mistake_is_told_with_its_line(
+    edit: tuple[str, str | Callable[[re.Match[str]], str], str, str, str],
     shipped_text: Callable[[str], str],
     problems_of: Callable[[str], tuple[Diagnostic, ...]],
 ) -> None:
-    text = edit.apply(shipped_text("skills@1.0.0"))
-    (problem,) = problems_of(text)
-    assert edit.is_reported_as(problem), problem
-
-
-@pytest.mark.parametrize(
-    "edit", [Edit(*row) for row in EDITS_WITH_CONSEQUENCES], ids=lambda e: e.path
-)
-def test_a_mistake_with_consequences_is_among_the_problems(
-    edit: Edit,
-    shipped_text: Callable[[str], str],
-    problems_of: Callable[[str], tuple[Diagnostic, ...]],
-) -> None:
-    text = edit.apply(shipped_text("skills@1.0.0"))
-    assert [p for p in problems_of(text) if edit.is_reported_as(p)]
+    pattern, replacement, path, value, expected = edit
+    text, times = re.subn(pattern, replacement, shipped_text("skills@1.0.0"), count=1)
+    assert times == 1, "the edit no longer fits the file"
+    problems = problems_of(text)
+    assert [
+        problem
+        for problem in problems
+        if problem.line > 0
+        and problem.path.endswith(path)
+        and problem.evidence["value"] == value
+        and expected in problem.evidence["expected"]
+    ], problems
+    assert len(problems) == 1 or edit in EDITS_WITH_CONSEQUENCES

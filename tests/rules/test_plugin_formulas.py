@@ -72,12 +72,6 @@ def test_a_composite_formula_takes_parameters_and_lists_its_axes(
     ("body", "path", "value", "expected"),
     [
         (
-            'composite = "acme/blend@1"\nparameters = { share = 2 }\naxes = ["a"]',
-            "skill_types.acme_type.parameters.share",
-            "2",
-            "a number from 0 to 1",
-        ),
-        (
             'composite = "acme/blend@1"\naxes = ["a"]',
             "skill_types.acme_type.parameters.share",
             "",

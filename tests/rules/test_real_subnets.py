@@ -1,4 +1,4 @@
-"""Rule sets of real subnets that need no plugin of their own: their public cases, exactly."""
+"""Rule sets of real subnets: their public cases, exactly."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allocation.subnets import rules_of
 
 import tallystick
 
@@ -22,54 +23,21 @@ def cases_of(subnet: str, kind: str) -> list[Any]:
     return [pytest.param(case["input"], case["exact_nano"], id=case["id"]) for case in found]
 
 
-def scorer_of(name: str) -> tallystick.Scorer:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(HERE)
-        return tallystick.load(HERE / f"{name}.toml", modules={name: f"real_{name}"})
-
-
-@pytest.fixture(scope="module")
-def cswon() -> tallystick.Scorer:
-    return scorer_of("cswon")
-
-
 @pytest.fixture(scope="module")
 def gittensor() -> tallystick.Scorer:
-    return scorer_of("gittensor")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(HERE)
+        return tallystick.load(HERE / "gittensor.toml", modules={"gittensor": "real_gittensor"})
 
 
 # ---------------------------------------------------------------------------------------- C-SWON
 
 
-def weights(
-    cswon: tallystick.Scorer, scores: dict[str, list[str]], immune: tuple[str, ...] = ()
-) -> dict[str, int]:
-    rows = [{"hotkey": hotkey, "score": values} for hotkey, values in scores.items()]
-    miners = {hotkey: {"immune": True} for hotkey in immune}
-    given = {"format": 1, "round": {}, "miners": miners}
-    found = tallystick.allocate(cswon, rows, round=given).weights
-    assert found == tallystick.allocate(cswon, rows[::-1], round=given).weights
-    return dict(found)
-
-
 @pytest.mark.parametrize(("given", "expected"), cases_of("cswon", "weights"))
-def test_the_weights_of_cswon(
-    cswon: tallystick.Scorer, given: dict[str, Any], expected: dict[str, int]
-) -> None:
-    assert weights(cswon, given["scores"]) == expected
-
-
-def test_a_new_miner_of_cswon_counts_by_its_tasks(cswon: tallystick.Scorer) -> None:
-    others = {f"m{n}": [f"0.{n}5"] * 20 for n in range(1, 9)}
-    new = {"new": ["0.9"] * 10}
-    half = {"new": ["0.45"] * 10}
-    assert weights(cswon, others | new, ("new",)) == weights(cswon, others | half)
-    assert weights(cswon, others | new) != weights(cswon, others | half)
-    warm = {"new": ["0.9"] * 20}
-    assert weights(cswon, others | warm, ("new",)) == weights(cswon, others | warm)
-    # 0.9 * 1 / 20 is below 0.05, which counts as 0
-    one = {"new": ["0.9"]}
-    assert weights(cswon, others | one, ("new",)) == weights(cswon, others | {"new": []})
+def test_the_weights_of_cswon(given: dict[str, Any], expected: dict[str, int]) -> None:
+    rows = [{"hotkey": hotkey, "scores": values} for hotkey, values in given["scores"].items()]
+    for each in (rows, rows[::-1]):
+        assert tallystick.allocate(rules_of("cswon"), each).weights == expected
 
 
 # ------------------------------------------------------------------------------------- Gittensor

@@ -83,27 +83,3 @@ def test_unknown_keys_and_broken_values_are_told_apart() -> None:
         ("rule_set", "x"),
         ("tiers",),
     }
-
-
-KEYS_OF_ONE_VALUE = {
-    ("rule_set", "format"),
-    # whose submission is run again; consensus has its own format
-    ("consensus", "signals", "rerun"),
-}
-
-
-def _words(schema: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The keys that are words or constants, each with the number of its legal values."""
-    if "$ref" in schema:
-        schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]]
-    if "const" in schema or "enum" in schema:
-        yield path, len(schema.get("enum", (None,)))
-    for key, inner in schema.get("properties", {}).items():
-        yield from _words(inner, (*path, key))
-    if isinstance(inner := schema.get("additionalProperties"), dict):
-        yield from _words(inner, (*path, "*"))
-
-
-def test_a_key_that_has_to_be_there_has_more_than_one_legal_value() -> None:
-    single = {path for path, values in _words(SCHEMA) if values == 1}
-    assert single == KEYS_OF_ONE_VALUE
