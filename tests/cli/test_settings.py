@@ -67,22 +67,6 @@ def test_the_rules_of_a_file_are_beside_it(subnet: Subnet, monkeypatch: pytest.M
     assert run("explain", SKILLS).err == ""
 
 
-@pytest.mark.nightly
-@pytest.mark.usefixtures("inner")
-def test_who_works_is_what_is_said_where_it_counts_most(
-    subnet: Subnet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", subnet.folder / "results.jsonl")
-    monkeypatch.setenv("TALLYSTICK_SETTINGS", "../tallystick.toml")
-    (subnet.folder / "tallystick.toml").write_text("workers = 2\n")
-    assert "nowhere: the cluster cannot be" in message_of(run(*score, "--cluster", "nowhere"))
-    monkeypatch.setenv("TALLYSTICK_CLUSTER", "nowhere")
-    assert "nowhere: the cluster cannot be reached" in message_of(run(*score))
-    assert run(*score, "--workers", 1).status == 0
-    monkeypatch.setenv("TALLYSTICK_WORKERS", "2")
-    assert "found --workers and --cluster, expected one" in run(*score).err
-
-
 def test_no_setting_makes_a_score_depend_on_a_state(
     subnet: Subnet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,49 +45,6 @@ def test_every_step_ends_in_the_published_value(
         assert explanation.emission.value == result.emission
 
 
-def test_the_distance_to_every_threshold_and_gate(scorers: Scorers) -> None:
-    explanation = explained(scorers, EXAMPLES[2], "1.0.0")
-    quality = explanation.result.quality
-    assert explanation.tier is not None
-    assert quality is not None
-    edges = {cliff.name: cliff for cliff in explanation.tier.thresholds}
-    assert {name: f"{cliff.edge:f}" for name, cliff in edges.items()} == {
-        "baseline": "0.500000000",
-        "optimised": "0.575000000",
-        "novel": "0.750000000",
-    }
-    assert all(cliff.distance == quality - cliff.edge for cliff in edges.values())
-    assert all(cliff.passed == (quality >= cliff.edge) for cliff in edges.values())
-    assert explanation.composite is not None
-    (gate,) = explanation.composite.gates
-    assert (f"{gate.edge:f}", gate.passed) == ("0.100000000", True)
-    assert gate.distance == explanation.result.axes["evidence"] - gate.edge
-
-
-def test_the_success_gate_of_a_workflow_is_a_cliff_with_its_distance(scorers: Scorers) -> None:
-    explanation = explained(scorers, EXAMPLES[-2], "1.0.0")
-    steps = {step.name: step for step in explanation.axes}
-    (cliff,) = steps["cost"].cliffs
-    assert (f"{cliff.value:f}", f"{cliff.edge:f}") == ("0.875000000", "0.700000000")
-    assert f"{cliff.distance:f}" == "0.175000000"
-    assert not cliff.passed  # the condition success ≤ 0.7, which zeroes the cost, does not hold
-
-
-def test_intermediates_are_named_and_exact(scorers: Scorers) -> None:
-    explanation = explained(scorers, EXAMPLES[0], "1.0.0")
-    steps = {step.name: step for step in explanation.axes}
-    assert steps["policy"].intermediates == {"precision": "2/3", "recall": "1"}
-    assert steps["policy"].exact == "5/7"
-    assert f"{steps['policy'].value:f}" == "0.714285714"
-    assert steps["efficiency"].values[0] == "position = (5250 − 1000 · 2) / (1000 · 15 − 1000 · 2)"
-
-
-def test_a_record_without_a_submission_explains_that_nothing_is_scored(scorers: Scorers) -> None:
-    explanation = explained(scorers, EXAMPLES[6], "1.0.0")
-    assert explanation.composite is None
-    assert "nothing is scored" in "\n".join(lines_of(explanation))
-
-
 def test_an_explanation_that_reads_no_fact_has_its_sections(scorers: Scorers) -> None:
     """Formulas of a plugin may be constants."""
     explanation = attrs.evolve(explained(scorers, EXAMPLES[0], "1.0.0"), facts=())

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli.command import run
 from examples import examples
 from generators import lines
 from hypothesis import given
@@ -181,15 +180,3 @@ def test_a_run_writes_facts_rejects_and_a_receipt(tmp_path: Path) -> None:
     assert facts_metadata(output).input_digest == receipt.input_digest
     again = extract_file(source, tmp_path / "again.parquet", installed(), chunk=CHUNK)
     assert again.output_digest == receipt.output_digest
-
-
-def test_the_command(tmp_path: Path) -> None:
-    source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
-    source.write_bytes(b"\n".join(records()) + b"\n")
-    told = run("facts", source, "-o", output)
-    assert told.status == 1
-    assert "400 records" in told.out
-    assert f"2 rejected, see {output}.rejects.jsonl" in told.out
-    machine = run("facts", source, "-o", output, "--json")
-    receipt = json.loads((tmp_path / "facts.parquet.receipt.json").read_text("utf-8"))
-    assert machine.json() == receipt
