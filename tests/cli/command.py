@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -59,11 +59,12 @@ class Finished:
         return json.loads(self.out)
 
 
-def run(
+def run(  # noqa: PLR0913  # one for each part of its surroundings
     *arguments: str | Path,
     env: Mapping[str, str] | None = None,
     stdin: bytes | None = None,
     stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
     encoding: str = "utf-8",
     program: str | Path = "tallystick",
 ) -> Finished:
@@ -74,25 +75,37 @@ def run(
         env: variables beside those of this process.
         stdin: what it reads from a pipe, not more than a pipe holds; by default nothing is given.
         stdout: where it writes, by default into what is returned.
+        stderr: where it writes what goes wrong, by default into what is returned.
         encoding: that of what is returned.
         program: the name under which it was started.
     """
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding, write_through=True) for _ in range(2))
-    log = logging.getLogger("tallystick")
     with (
         _read_from(stdin),
+        _logs_restored(),
         mock.patch.dict(os.environ, env or {}),
-        # a run that is logged leaves its log to the process, which ends; here another run follows
-        mock.patch.object(log, "handlers", [*log.handlers]),
-        mock.patch.object(log, "level", log.level),
         mock.patch.object(sys, "argv", [str(program), *map(str, arguments)]),
         redirect_stdout(stdout or out),
-        redirect_stderr(err),
+        redirect_stderr(stderr or err),
         pytest.raises(SystemExit) as caught,
     ):
         main()
     said, told = (each.buffer.getvalue().decode(encoding, "replace") for each in (out, err))  # type: ignore[attr-defined]  # bytes in memory
     return Finished(int(caught.value.code or 0), said, told)
+
+
+@contextmanager
+def _logs_restored() -> Iterator[None]:
+    """Restore loggers: a run leaves its log to the process, which ends; here another follows."""
+    with ExitStack() as stack:
+        for logger in (logging.getLogger("tallystick"), logging.getLogger()):
+            for name, value in (
+                ("handlers", [*logger.handlers]),
+                ("level", logger.level),
+                ("propagate", logger.propagate),
+            ):
+                stack.enter_context(mock.patch.object(logger, name, value))
+        yield
 
 
 @contextmanager

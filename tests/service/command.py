@@ -1,20 +1,13 @@
 """Commands that run until a signal, in this process: asked by a thread, which ends them."""
 
 import io
-import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
-from unittest import mock
 
-import attrs
-import pytest
-
-from tallystick.cli.main import main
+from cli.command import Finished, run
 
 
 class Output(io.StringIO):
@@ -48,20 +41,11 @@ class Output(io.StringIO):
         return self.until(lambda text: text.endswith("\n}\n" if text[:1] == "{" else "\n"))
 
 
-@attrs.frozen
-class Ended:
-    """How a command ended: its exit status and what it wrote."""
-
-    status: int
-    out: str
-    err: str
-
-
 def until_asked(
     ask: Callable[[Output, Output], object],
     *arguments: object,
     end: signal.Signals | None = signal.SIGTERM,
-) -> Ended:
+) -> Finished:
     """Run a command, and end it once a function has asked what it wants.
 
     Args:
@@ -82,24 +66,13 @@ def until_asked(
         if end is not None:
             os.kill(os.getpid(), end)
 
-    with ExitStack() as stack:
-        for logger in (logging.getLogger("tallystick"), logging.getLogger()):
-            for name in ("handlers", "level", "propagate"):
-                value = getattr(logger, name)
-                copied = [*value] if isinstance(value, list) else value
-                stack.enter_context(mock.patch.object(logger, name, copied))
-        argv = ["tallystick", *map(str, arguments)]
-        stack.enter_context(mock.patch.object(sys, "argv", argv))
-        pool = stack.enter_context(ThreadPoolExecutor(1))
-        stack.enter_context(redirect_stdout(out))
-        stack.enter_context(redirect_stderr(err))
+    with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(asking)
         try:
-            with pytest.raises(SystemExit) as caught:
-                main()
+            done = run(*map(str, arguments), stdout=out, stderr=err)
         finally:
             is_over.set()
             out.over()
             err.over()
         asked.result()
-    return Ended(int(caught.value.code or 0), out.getvalue(), err.getvalue())
+    return Finished(done.status, out.getvalue(), err.getvalue())

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from service.command import Ended, Output, until_asked
+from cli.command import Finished
+from service.command import Output, until_asked
 from state.subnet import Record, record, task
 from validator.states import begun
 
@@ -176,7 +177,7 @@ class House:
         """The socket of the intake."""
         return self.folder / "s"
 
-    def once(self) -> Ended:
+    def once(self) -> Finished:
         """Run the daemon for one step."""
         return until_asked(lambda *_: None, "run", "--config", self.config, "--once", end=None)
 
@@ -185,7 +186,7 @@ class House:
         ask: Callable[[Callable[[str], str]], object],
         *options: str,
         end: signal.Signals | None = signal.SIGTERM,
-    ) -> Ended:
+    ) -> Finished:
         """Run the daemon, and call a function once it is ready.
 
         Args:
