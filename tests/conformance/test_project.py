@@ -112,20 +112,12 @@ def test_a_project_loads_scores_and_is_recorded_as_it_is(
     assert [each for each in scored if isinstance(each, tallystick.Reject)] == []
 
 
-def test_a_new_line_pays_somebody_with_and_without_a_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_line_pays_somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plugins = with_plugin(written(tmp_path / "project", "acme-paid"), monkeypatch)
     types = [plugins.skill_types["acme_paid"]]
     history = history_of(3, types, miners=12, validators=2, epochs=1, rounds=4)
-    lines = list(history.lines(200))
-    scorer = tallystick.load("acme-paid@1.0.0", registry=plugins)
-    rows = [r.to_dict() for r in scorer.score_many(lines) if isinstance(r, tallystick.Result)]
-    paid = tallystick.allocate(scorer, rows).weights
-    assert sum(weight > 0 for weight in paid.values()) > 3
-
+    records = [json.loads(line) for line in history.lines(200)]
     ledger = tallystick.Ledger.create(tmp_path / "s.db", "acme-paid@1.0.0", registry=plugins)
-    records = [json.loads(line) for line in lines]
     slots = {each["miner"]["uid"]: each["miner"]["hotkey"] for each in records}
     ledger.sync_miners(
         [{"uid": uid, "hotkey": key, "types": ["acme_paid"]} for uid, key in slots.items()]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from examples import fast_rows
-from oracle.consensus import WEIGHTS
 
 import tallystick
 from tallystick.errors import RecordError
@@ -210,19 +209,6 @@ def test_no_list_with_another_count_earns_more() -> None:
     assert fewer.outcome.worth == max(w for (_, both), w in outcomes.items() if both == 1)
     assert shared is not None
     assert shared.outcome.worth == max(w for (size, _), w in outcomes.items() if size == 4)
-
-
-@pytest.mark.parametrize("agreement", [0, 1])
-def test_a_list_moves_whatever_the_group_agreed_on(agreement: int) -> None:
-    record = example("rag_knowledge")
-    record["consensus"] = {**dict.fromkeys(WEIGHTS, 0.8), "policy_agreement": agreement}
-    record["submission"]["recommended_policy"] = [
-        {"resource": "filesystem", "action": "read", "pattern": "/other/**"}
-    ]
-    move = found(what_next(scorer(), record), "overlap", POLICY[0])
-    assert move is not None
-    right = moved(record, POLICY[0], record["task"]["expected_policy"])
-    assert scored(scorer(), right).worth >= move.outcome.worth > (0, 0)
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 40])
