@@ -1,8 +1,7 @@
 """A new plugin project: every file of it, as text, from a name.
 
-The files come from the folder ``template`` beside this module, in which ``{{word}}`` stands for
-what depends on the name, and lines between ``%% with`` and ``%% end`` are for some parts alone. The
-formulas do not depend on the name, so their digests are data of the template too.
+The files come from the folder ``template`` beside this module. The formulas do not depend on the
+name, so their digests are data of the template too.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 import attrs
+from jinja2 import Environment, StrictUndefined
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import PluginError
@@ -24,7 +24,6 @@ from tallystick.rules.loading import shipped
 
 _TEMPLATE = Path(__file__).parent / "template"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST = 64
 """Maximum characters of a name: the format of rule sets allows no more."""
@@ -61,7 +60,12 @@ _FILES: Mapping[str, str] = {
 """The file of the template behind each file of a project."""
 _OF_PART: Mapping[str, str] = {"emission.py": "emission"}
 """The part without which a file of the template is left out."""
-_CONDITION = re.compile(r"%% (with|without|end)((?: \w+(?: or \w+)*)?)")
+_TEMPLATES = Environment(
+    autoescape=False,  # noqa: S701  # files of text, which no browser shows
+    keep_trailing_newline=True,
+    trim_blocks=True,
+    undefined=StrictUndefined,
+)
 
 
 @attrs.frozen
@@ -140,9 +144,9 @@ def refuse_taken(
 
 def files_of(wanted: Project) -> Mapping[str, str]:
     """Return the text of every file of a project, by its path in the project, with slashes."""
-    words = _words(wanted)
+    values = _values(wanted)
     return {
-        _filled(path, words): rendered(_template(file), wanted.parts, words)
+        rendered(path, values): rendered(_template(file), values)
         for path, file in _FILES.items()
         if _OF_PART.get(file) in {None, *wanted.parts}
     }
@@ -188,10 +192,11 @@ def _rule_of_types() -> Mapping[str, str]:
     return rule
 
 
-def _words(wanted: Project) -> Mapping[str, str]:
-    """Return the text in the place of each placeholder."""
+def _values(wanted: Project) -> Mapping[str, str | bool]:
+    """Return the names that templates read, and whether the rule set has each part."""
     skill_type = wanted.skill_type
     return {
+        **{part: part in wanted.parts for part in PARTS},
         "name": wanted.name,
         "package": wanted.package,
         "type": skill_type,
@@ -208,35 +213,6 @@ def _template(file: str) -> str:
     return (_TEMPLATE / f"{file}.txt").read_text(encoding="utf-8")
 
 
-def rendered(text: str, parts: Collection[str], words: Mapping[str, str]) -> str:
-    """Return the text of a file that a template makes.
-
-    Args:
-        text: of the template.
-        parts: those whose lines are kept.
-        words: the text in the place of each placeholder.
-    """
-    return _filled(_kept(text, parts), words)
-
-
-def _kept(text: str, parts: Collection[str]) -> str:
-    """Return the lines of a template that are for these parts.
-
-    ``%% with A or B`` and ``%% without A`` begin lines that others leave out, up to ``%% end``.
-    """
-    lines, conditions = list[str](), list[bool]()
-    for line in text.splitlines(keepends=True):
-        marker = _CONDITION.fullmatch(line.rstrip("\n"))
-        if marker is None:
-            if all(conditions):
-                lines.append(line)
-        elif marker[1] == "end":
-            conditions.pop()
-        else:
-            has_one = not set(parts).isdisjoint(marker[2].split())
-            conditions.append(has_one == (marker[1] == "with"))
-    return "".join(lines)
-
-
-def _filled(text: str, words: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda found: words[found[1]], text)
+def rendered(text: str, values: Mapping[str, str | bool]) -> str:
+    """Return the text that a template makes of the values of its names."""
+    return _TEMPLATES.from_string(text).render(values)

@@ -52,17 +52,15 @@ class NewValidator:
 
     def files(self) -> Mapping[str, str]:
         """Return the text of every file, by its name."""
-        parts = {"network"} if self.network is not None else set[str]()
         names = [CONFIGURATION, "feed.py", "tallystick.service"]
-        if self.is_simulated:
-            parts, names = {*parts, "simulated"}, [*names, "simulated.toml"]
+        names += ["simulated.toml"] if self.is_simulated else []
         files = {
-            name: rendered((_TEMPLATE / f"{name}.txt").read_text("utf-8"), parts, self._words())
+            name: rendered((_TEMPLATE / f"{name}.txt").read_text("utf-8"), self._values())
             for name in names
         }
         return files if self.network is None else {**files, NETWORK: self.network}
 
-    def _words(self) -> Mapping[str, str]:
+    def _values(self) -> Mapping[str, str | bool]:
         key = hotkey_of("validator") if self.is_simulated else self.key
         miners = (hotkey_of(f"miner-{n}") for n in range(1, _MINERS + 1))
         return {
@@ -71,7 +69,8 @@ class NewValidator:
             "miners": "".join(f"    {json.dumps(hotkey)},\n" for hotkey in miners),
             "netuid": str(self.netuid),
             "anchor": str(self.anchor_block),
-            "network": NETWORK,
+            "network": "" if self.network is None else NETWORK,
+            "simulated": self.is_simulated,
             "type": self.skill_type.name,
             "parts": self._parts(),
             "folder": str(self.folder.absolute()).replace("%", "%%"),
