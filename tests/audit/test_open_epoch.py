@@ -7,7 +7,7 @@ from cli.command import run
 from examples import fast_rows
 from state.subnet import Record, begun, event, hotkeys, missed, record
 
-from tallystick_state.audit.states_audit import Verdict, audit_states
+from tallystick_state.audit.states_audit import audit_states
 from tallystick_state.ledger import Ledger
 
 PYTHON = "executable_python"
@@ -22,10 +22,6 @@ def state(folder: Path, name: str, *lines: Record, epochs: int = 0, rules: str =
         if lines:
             ledger.import_events([*lines])
     return where
-
-
-def verdict(a: Path, b: Path) -> Verdict:
-    return audit_states(a, b)
 
 
 def at(
@@ -68,7 +64,7 @@ def test_the_round_and_the_claim_are_named(case: str, epochs: int, tmp_path: Pat
     mine, theirs, kind, reason, claim = CASES[case]
     a = state(tmp_path, "a", *mine, epochs=epochs)
     b = state(tmp_path, "b", *theirs, epochs=epochs)
-    found = verdict(a, b)
+    found = audit_states(a, b)
     assert (found.kind, found.epoch, found.wrong) == (kind, epochs, "undecided")
     assert found.step == "inputs"
     hotkey, skill_type, validator, number, task, _, identity = found.key or ()
@@ -84,7 +80,7 @@ def test_the_round_and_the_claim_are_named(case: str, epochs: int, tmp_path: Pat
 
 def test_a_claim_that_waits_on_the_other_side_is_told(tmp_path: Path) -> None:
     both = [at(1), at(1, consensus=0.2)]
-    found = verdict(state(tmp_path, "a", at(1)), state(tmp_path, "b", *both))
+    found = audit_states(state(tmp_path, "a", at(1)), state(tmp_path, "b", *both))
     assert found.reason.startswith(
         "side b has nothing with this key, but in quarantine (conflict): a batch"
     )
@@ -93,7 +89,7 @@ def test_a_claim_that_waits_on_the_other_side_is_told(tmp_path: Path) -> None:
 def test_the_same_in_another_order_is_equal(tmp_path: Path) -> None:
     lines = [at(2), at(1, "t2", "hk-1"), event("e", "probe_fail", "t2", "hk-1", round=1)]
     a, b = state(tmp_path, "a", *lines), state(tmp_path, "b", *reversed(lines))
-    assert verdict(a, b).kind == "equal"
+    assert audit_states(a, b).kind == "equal"
     assert run("audit", "states", a, b).out == (
         "equal: all 0 closed epochs are the same, and so is the open one\n"
     )
@@ -103,16 +99,16 @@ def test_rules_that_one_has_scheduled_are_told_before_they_begin(tmp_path: Path)
     a, b = state(tmp_path, "a", at(1)), state(tmp_path, "b")
     with Ledger.open(a) as ledger:
         ledger.adopt("skills@1.2.0", 3)
-    found = verdict(a, b)
+    found = audit_states(a, b)
     assert (found.kind, found.epoch) == ("rules", 0)
     assert "other rules in force or scheduled" in found.reason
     with Ledger.open(b) as ledger:
         ledger.adopt("skills@1.2.0", 3)
-    assert verdict(a, b).kind == "membership"
+    assert audit_states(a, b).kind == "membership"
 
 
 def test_registrations_and_flags_are_told(tmp_path: Path) -> None:
     a, b = state(tmp_path, "a"), state(tmp_path, "b")
     with Ledger.open(a) as ledger:
         ledger.register("hk-7", 7, [PYTHON])
-    assert verdict(a, b).reason.startswith("the miner hk-7 is another, or on one side alone")
+    assert audit_states(a, b).reason.startswith("the miner hk-7 is another, or on one side alone")

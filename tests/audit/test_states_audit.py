@@ -46,12 +46,10 @@ def lives(
     folder: Path,
     name: str,
     change: Callable[[list[Record]], object] = lambda _: None,
-    *,
-    rule_set: str = "skills@1.1.0",
 ) -> Lived:
     """A state of three epochs; the lines of one of them were changed before they came."""
     store, every = folder / f"{name}.db", list[Record]()
-    with Ledger.create(str(store), rule_set) as ledger:
+    with Ledger.create(str(store), "skills@1.1.0") as ledger:
         for number, epoch in enumerate(history(29, epochs=EPOCHS)):
             lines = [*epoch.lines]
             if number == EPOCH:
@@ -111,18 +109,17 @@ def other_threshold(state: Any) -> None:  # noqa: ANN401  # JSON
 
 @pytest.mark.parametrize("change", [other_reputation, other_threshold])
 def test_a_store_that_its_log_does_not_lead_to_is_wrong(
-    change: Callable[[Any], object], tmp_path: Path
+    change: Callable[[Any], object], mine: Lived, tmp_path: Path
 ) -> None:
     """One nano more in the state after the last epoch."""
-    lived = lives(tmp_path, "sound", rule_set="skills@1.2.0")
-    changed = changed_store(lived.store, tmp_path / "changed.db", EPOCHS, change)
-    for sound in (lived.store, lived.export):
+    changed = changed_store(mine.store, tmp_path / "changed.db", EPOCHS, change)
+    for sound in (mine.store, mine.export):
         for a, b, wrong in ((changed, sound, "a"), (sound, changed, "b")):
             verdict = audit_states(a, b)
             assert (verdict.kind, verdict.wrong) == ("arithmetic", wrong)
             assert f"row {EPOCHS + 1} of tallystick_snapshots: found " in verdict.reason
     assert audit_states(changed, changed).wrong == "both"
-    shown = run("audit", "states", changed, lived.store)
+    shown = run("audit", "states", changed, mine.store)
     assert shown.status == 1
     assert shown.out.startswith(f"arithmetic: the log\na ({changed}) is wrong: side a: ")
 

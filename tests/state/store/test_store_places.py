@@ -5,8 +5,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -109,39 +109,33 @@ def test_a_missing_file_is_told_and_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    for said in refused(str(tmp_path)):
-        assert (
-            said == f"{tmp_path}: found a folder, expected the file of a store: name a file in it"
-        )
-
-
 def test_a_store_is_not_made_in_a_folder_that_is_missing(tmp_path: Path) -> None:
     refused = pytest.raises(StoreError, match="found no folder ")
     with refused, Store.create(str(tmp_path / "missing" / "s.db")):
         pass
 
 
-@pytest.mark.parametrize("content", [b"x", b'{"a": 1}\n' * 1000])
-def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+def _books(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE books (title TEXT)")
+
+
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "a folder, expected the file of a store: name a file in it": Path.mkdir,
+    "a file that is not a database, expected the store": lambda path: path.write_bytes(b"x"),
+    "a database with the table books, expected": _books,
+}
+
+
+@pytest.mark.parametrize("message", PLANTED)
+def test_what_is_no_store_is_told_and_left_alone(tmp_path: Path, message: str) -> None:
     path = tmp_path / "s.db"
-    path.write_bytes(content)
+    PLANTED[message](path)
+    before = path.read_bytes() if path.is_file() else b""
     for said in refused(str(path)):
-        assert said.startswith(f"{path}: found a file that is not a database, expected the store")
-    assert path.read_bytes() == content
+        assert said.startswith(f"{path}: found {message}")
+    assert (path.read_bytes() if path.is_file() else b"") == before
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE books (title TEXT)")
-    connection.commit()
-    connection.close()
-    before = path.read_bytes()
-    for said in refused(str(path)):
-        assert f"{path}: found a database with the table books, expected" in said
-    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("kind", ["empty", "database"])
@@ -253,29 +247,17 @@ def reader(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.nightly
-def test_a_file_that_may_only_be_read_can_be_read() -> None:
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_store_that_may_only_be_read_can_be_read(is_open: bool) -> None:
+    """Where nobody has the store open, SQLite would have to make its files beside it."""
     # not below the folder of the tests, which is closed to others
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        # another process keeps it open, so that the files beside it are there
-        made(str(Path(folder) / "s.db"), [event(1)]).reading() as transaction,
-    ):
-        assert transaction.head()
-        with reader(Path(folder)) as process:
-            out, _ = process.communicate()
-    entries, said = out.splitlines()
-    assert entries == "1"
-    assert said.startswith("s.db: found a store that can only be read, expected one that can be")
-
-
-@pytest.mark.nightly
-def test_a_folder_that_may_only_be_read_can_be_read() -> None:
-    """Nobody has the store open, so that SQLite would have to make its files beside it."""
-    with tempfile.TemporaryDirectory() as folder:
-        made(str(Path(folder) / "s.db"), [event(1)])
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        store = made(str(Path(folder) / "s.db"), [event(1)])
+        if is_open:
+            assert stack.enter_context(store.reading()).head()
         with reader(Path(folder)) as process:
             out, err = process.communicate()
-        assert [path.name for path in Path(folder).iterdir()] == ["s.db"]
+        assert is_open or [path.name for path in Path(folder).iterdir()] == ["s.db"]
     entries, refusal = out.splitlines()
     assert (entries, err) == ("1", "")
     assert refusal.startswith("s.db: found a store that can only be read, expected one that can be")
