@@ -1,4 +1,4 @@
-"""Closing an epoch: the trajectories of E26, its steps and its errors."""
+"""Closing an epoch: its steps and its errors."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -26,37 +26,6 @@ from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION, Band, ReputationEvent
-
-# -------------------------------------------------------------------------------- trajectories
-
-
-def trajectory(rules: StateRules, epochs: int) -> list[str]:
-    """The reputation of a miner that passes consensus once an epoch, after each epoch."""
-    initial = rules.initial_reputation
-    state = State(0, {"a": MinerEntry("a", 0, TYPES, dict.fromkeys(TYPES, initial))}, rules.seeds)
-    found = []
-    for epoch in range(epochs):
-        passed = StateEvent("v", "a", TYPES[0], "t", epoch, epoch, ("consensus_pass",))
-        state = close_epoch(state, [passed], rules, {epoch: state})
-        assert state.epoch == epoch + 1
-        found.append(to_text(state.miners["a"].reputation[TYPES[0]]))
-    assert state.miners["a"].reputation[TYPES[1]] == initial
-    return found
-
-
-def test_as_printed_a_perfect_miner_falls_to_the_floor(all_rules: dict[str, StateRules]) -> None:
-    found = trajectory(all_rules["skills@1.0.0"], 40)
-    assert next(epoch for epoch, text in enumerate(found, 1) if text < "0.200000000") == 10
-    assert found[9] == "0.187365652"
-    assert found.index("0.050000000") + 1 == 27
-    assert set(found[26:]) == {"0.050000000"}
-
-
-def test_as_corrected_a_perfect_miner_rises_to_one(all_rules: dict[str, StateRules]) -> None:
-    found = trajectory(all_rules["skills@1.1.0"], 260)
-    assert found.index("1.000000000") + 1 == 250
-    assert found[0] == "0.502000000"
-    assert set(found[249:]) == {"1.000000000"}
 
 
 def one_miner(rules: StateRules, nano: int) -> State:

@@ -1,6 +1,5 @@
 """Files of records and late events become events: scored, told apart, and bad lines told."""
 
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,30 +76,6 @@ def whole(path: Path, scorer: tallystick.Scorer) -> EventBatch:
 
 
 # ---------------------------------------------------------------------------------- the digest
-
-
-def test_the_digest_is_of_the_rfc_8785_form_of_the_record(scorer: tallystick.Scorer) -> None:
-    row = {
-        "validator": "5V",
-        "skill_type": "rag_knowledge",
-        "task_id": "caf\u00e9",
-        "round": 1,
-        "epoch": 0,
-        "miner": {"uid": 7, "hotkey": "5M"},
-        "role": "auditor",
-        "task": {"ground_truth": "BLOCK", "t_min_s": 2, "deadline_s": 15.5, "expected_risk": None},
-        "submission": {"verdict": "BLOCK", "risk_score": 1e-7, "latency_ms": 61000.0},
-        "checks": {"probe_verified": True},
-        "events": [],
-    }
-    text = (
-        '{"checks":{"probe_verified":true},"epoch":0,"miner":{"hotkey":"5M","uid":7},'
-        '"role":"auditor","round":1,"skill_type":"rag_knowledge",'
-        '"submission":{"latency_ms":61000,"risk_score":1e-7,"verdict":"BLOCK"},'
-        '"task":{"deadline_s":15.5,"ground_truth":"BLOCK","t_min_s":2},'
-        '"task_id":"caf\u00e9","validator":"5V"}'
-    )
-    assert state_event(scorer, row).record == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def spellings(row: Row) -> Iterator[bytes]:

@@ -9,8 +9,10 @@ import pytest
 from cli.command import run
 from state.store.filled import event, made, record
 from state.store.test_store_contents import Undone
+from work import calls
 
 from tallystick.errors import DamagedError
+from tallystick_state.chain import GENESIS_HASH, chained
 from tallystick_state.store.connection import Connection
 from tallystick_state.store.store import LIMIT, Store
 
@@ -75,3 +77,21 @@ def test_a_text_that_is_no_utf8_is_damage(tmp_path: Path) -> None:
     assert found.status == 1
     assert message.startswith(f"{path}: found a damaged store, expected a sound one: ")
     assert json.dumps(message).isascii()
+
+
+def test_no_kind_makes_the_line_of_another_entry() -> None:
+    body = '1,"kind":"a","seq":1}'
+    split = chained(GENESIS_HASH, 2, "b", body)
+    assert split.hash != chained(GENESIS_HASH, 2, 'a","seq":1},"kind":"b', "1").hash
+
+
+def test_chaining_is_little_work() -> None:
+    """An entry is one hash of its line; the body is text already, and is not made again."""
+    body = "x" * 400
+
+    def chain() -> None:
+        previous = GENESIS_HASH
+        for seq in range(1, 1001):
+            previous = chained(previous, seq, "signal", body).hash
+
+    assert calls(chain) < 12_000
