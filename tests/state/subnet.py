@@ -11,6 +11,7 @@ from vectors.builders import base
 
 from tallystick.numbers.nano import from_decimal
 from tallystick.rules.model import RuleSet
+from tallystick_allocation.files import RoundFile
 from tallystick_state.ledger import Ledger
 from tallystick_state.rules import StateRules
 
@@ -128,3 +129,16 @@ def begun(
     for uid, hotkey in enumerate(miners):
         ledger.register(hotkey, uid, types)
     return ledger
+
+
+def carry_of(ledger: Ledger, line: str) -> dict[str, dict[str, int]]:
+    """The columns that a line carries, in nano by hotkey."""
+    with ledger.queries() as queries:
+        return {name: dict(column) for name, column in queries.state.carry.get(line, {}).items()}
+
+
+def weights_of(ledger: Ledger, line: str, attributes: RoundFile | None = None) -> dict[str, int]:
+    """The weights of a line above 0, in nano by hotkey."""
+    with ledger.queries() as queries:
+        found = queries.line_weights(line, (), attributes)
+    return {hotkey: nano for hotkey, nano in sorted(found.weights.items()) if nano}

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,12 @@ import attrs
 import pytest
 from rules.documents import with_section
 from state.chronicle import digest_of
-from state.subnet import Record, begun, event, hotkeys, missed, record, task, under
+from state.subnet import Record, begun, event, hotkeys, missed, record, task, under, weights_of
 from state.variants import put, variant, without_type
 
 import tallystick
 from tallystick.errors import RefusedError, StateError
+from tallystick.numbers.nano import NANO
 from tallystick.rules.timeline import Timeline
 from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.ledger import Ledger
@@ -259,16 +259,11 @@ def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> No
     with begun(str(tmp_path / "state.db"), "workflow@1.0.0", hotkeys(3), ["workflow"]) as ledger:
         ledger.adopt(capped, 1)
         ledger.close_round([task(0, f"hk-{uid}", uid / 2) for uid in range(3)])
-        before = weights(ledger)
+        before = weights_of(ledger, "workflow")
         ledger.close_epoch()
-        assert weights(ledger) == before
+        assert weights_of(ledger, "workflow") == before
         ledger.close_round([task(1, f"hk-{uid}", uid / 2, epoch=1) for uid in range(3)])
-        assert max(weights(ledger)) == Decimal("0.5") != max(before)
-
-
-def weights(ledger: Ledger) -> tuple[Decimal, ...]:
-    with ledger.queries() as queries:
-        return queries.weights().weights
+        assert max(weights_of(ledger, "workflow").values()) == NANO // 2 != max(before.values())
 
 
 def blocks(*lengths: tuple[int, int | None]) -> Timeline[StateRules]:

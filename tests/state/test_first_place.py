@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from state import subnet
+from state.subnet import carry_of, weights_of
 
 import tallystick
 from tallystick.errors import StateError
@@ -64,27 +65,17 @@ def columns_of(holder: str, value: str, reign: int) -> dict[str, dict[str, int]]
     }
 
 
-def carried(ledger: Ledger) -> dict[str, dict[str, int]]:
-    with ledger.queries() as queries:
-        return {name: dict(column) for name, column in queries.state.carry["king"].items()}
-
-
-def weights(ledger: Ledger) -> dict[str, int]:
-    with ledger.queries() as queries:
-        return {key: nano for key, nano in queries.line_weights("king").weights.items() if nano}
-
-
 def fed(ledger: Ledger, rounds: Iterable[int]) -> None:
     """Close rounds, and each epoch after its second one."""
     for number in rounds:
         ledger.close_round(records(number, number // 2, HISTORY[number]))
         holder, _, _ = HOLDERS[number]
         # in the open epoch what its rounds come to so far counts
-        assert weights(ledger) == {holder: NANO // 2, "owner": NANO // 2}
+        assert weights_of(ledger, "king") == {holder: NANO // 2, "owner": NANO // 2}
         if number % 2:
             ledger.close_epoch()
-            assert carried(ledger) == columns_of(*HOLDERS[number])
-            assert weights(ledger) == {holder: NANO // 2, "owner": NANO // 2}
+            assert carry_of(ledger, "king") == columns_of(*HOLDERS[number])
+            assert weights_of(ledger, "king") == {holder: NANO // 2, "owner": NANO // 2}
 
 
 def test_a_place_is_settled_as_an_epoch_closes_and_outlives_a_restart(tmp_path: Path) -> None:
@@ -94,7 +85,7 @@ def test_a_place_is_settled_as_an_epoch_closes_and_outlives_a_restart(tmp_path: 
             fed(ledger, [number])
     with Ledger.open(tmp_path / "s.db") as ledger:
         assert verify(ledger).snapshots == len(HISTORY) // 2 + 1
-        assert carried(ledger) == columns_of(*HOLDERS[-1])
+        assert carry_of(ledger, "king") == columns_of(*HOLDERS[-1])
 
 
 def test_a_state_begins_with_a_holder(tmp_path: Path) -> None:
@@ -112,11 +103,11 @@ def test_a_state_begins_with_a_holder(tmp_path: Path) -> None:
     path = tmp_path / "carry.json"
     path.write_text(json.dumps({"format": 1, "miners": miners}), encoding="utf-8")
     with Ledger.create(tmp_path / "s.db", RULES, carry=path) as ledger:
-        assert carried(ledger) == columns_of(*HELD[3])
+        assert carry_of(ledger, "king") == columns_of(*HELD[3])
         for number in (4, 5):
             ledger.close_round(records(number, 0, HISTORY[number]))
         ledger.close_epoch()
-        assert carried(ledger) == columns_of(*HOLDERS[-1])
+        assert carry_of(ledger, "king") == columns_of(*HOLDERS[-1])
     miners["a"]["columns"] = {"king": {"king.heir": "1.000000000"}}
     path.write_text(json.dumps({"format": 1, "miners": miners}), encoding="utf-8")
     with pytest.raises(StateError, match=r"expected king or king\.held or king\.reign"):
@@ -131,7 +122,7 @@ def test_a_pruned_state_goes_on_as_its_twin(tmp_path: Path) -> None:
             if place == "pruned":
                 ledger.prune(1)
             fed(ledger, [4, 5])
-            found.add((str(carried(ledger)), str(weights(ledger))))
+            found.add((str(carry_of(ledger, "king")), str(weights_of(ledger, "king"))))
             assert verify(ledger).snapshots
     assert len(found) == 1
 
@@ -142,7 +133,7 @@ def test_who_loses_its_slot_loses_the_place(tmp_path: Path) -> None:
         ledger.register("d", 0, ["reward"])
         ledger.close_round(records(2, 1, {"b": 0.3, "c": 0.2}))
         ledger.close_epoch()
-        assert carried(ledger) == columns_of("b", "0.3", 0)
+        assert carry_of(ledger, "king") == columns_of("b", "0.3", 0)
 
 
 def test_a_memory_of_another_kind_is_not_taken_for_holders(tmp_path: Path) -> None:
@@ -160,5 +151,5 @@ def test_a_memory_of_another_kind_is_not_taken_for_holders(tmp_path: Path) -> No
             assert queries.state.carry == {}
         ledger.close_round(records(1, 1, {"b": 0.3, "c": 0.2}))
         ledger.close_epoch()
-        assert carried(ledger) == columns_of("b", "0.3", 0)
+        assert carry_of(ledger, "king") == columns_of("b", "0.3", 0)
         assert verify(ledger).snapshots == 3

@@ -11,7 +11,7 @@ import pytest
 from oracle.decimals import count
 from oracle.weights import blended
 from state import subnet
-from state.subnet import record, task
+from state.subnet import carry_of, record, task, weights_of
 
 import tallystick
 from tallystick.json_values import json_value
@@ -39,36 +39,25 @@ def nano(found: Mapping[str, Fraction]) -> dict[str, int]:
     return {hotkey: count(each) for hotkey, each in found.items()}
 
 
-def carry_of(ledger: Ledger) -> dict[str, int]:
-    with ledger.queries() as queries:
-        return dict(queries.state.carry.get("skills", {}).get("average", {}))
-
-
-def weights_of(ledger: Ledger) -> dict[str, int]:
-    with ledger.queries() as queries:
-        found = queries.weights()
-    return {
-        name(uid): from_decimal(weight)
-        for uid, weight in zip(found.uids, found.weights, strict=True)
-        if weight
-    }
+def average_of(ledger: Ledger) -> dict[str, int]:
+    return carry_of(ledger, "skills").get("average", {})
 
 
 def test_who_has_no_slot_drops_out_and_begins_anew(where: str) -> None:
     with begun(where, miners=3) as ledger:
         ledger.close_round([record(f"t{n}", name(n)) for n in range(3)])
         ledger.close_epoch()
-        kept = carry_of(ledger)
+        kept = average_of(ledger)
         ledger.sync_miners([{"uid": 0, "hotkey": name(0), "types": [PYTHON]}])
-        assert {*weights_of(ledger)} == {name(0)}
+        assert {*weights_of(ledger, "skills")} == {name(0)}
         ledger.register(name(1), 1, [PYTHON])
         # within the epoch a slot was only left and taken again
-        assert {*weights_of(ledger)} == {name(0), name(1)}
+        assert {*weights_of(ledger, "skills")} == {name(0), name(1)}
         ledger.close_epoch()
-        assert carry_of(ledger) == {h: kept[h] for h in (name(0), name(1))}
+        assert average_of(ledger) == {h: kept[h] for h in (name(0), name(1))}
         ledger.register(name(2), 2, [PYTHON])
         ledger.close_epoch()
-        assert name(2) not in carry_of(ledger)
+        assert name(2) not in average_of(ledger)
 
 
 # --------------------------------------------------------------------------------------- adoption
@@ -86,19 +75,19 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(
         ledger.adopt(RULES, 1)
         ledger.close_round([record(f"t{n}", name(n)) for n in range(2)])
         ledger.close_epoch()
-        assert carry_of(ledger) == {}
+        assert average_of(ledger) == {}
         # the last closed round is of the rules before
-        assert {*weights_of(ledger)} == {name(0), name(1)}
+        assert {*weights_of(ledger, "skills")} == {name(0), name(1)}
         ledger.close_round([record("t2", name(1), round=1, epoch=1)])
-        assert {*weights_of(ledger)} == {name(1)}
+        assert {*weights_of(ledger, "skills")} == {name(1)}
         ledger.close_epoch()
-        held = carry_of(ledger)
+        held = average_of(ledger)
         assert {*held} == {name(1)}
         text = rules.loaded.text.replace("new = 0.2,", "new = 0.5,")
         (tmp_path / "other.toml").write_text(text.replace('= "1.2.0"', '= "1.3.0"', 1))
         ledger.adopt(tmp_path / "other.toml", 3)
         ledger.close_epoch()
-        assert carry_of(ledger) == held
+        assert average_of(ledger) == held
         with ledger.queries() as queries:
             published = state_rules_of(tallystick.load(BEFORE))
             effect = effect_on(queries, queries.rules.only().digest, published)
@@ -107,14 +96,14 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(
         assert json_value(effect)["dropped"] == [["average", 1]]
         ledger.adopt(BEFORE, 4, major=True)
         ledger.close_round([record("t3", name(0), round=3, epoch=3)])
-        before = weights_of(ledger)
+        before = weights_of(ledger, "skills")
         assert {*before} == {name(0), name(1)}
         ledger.close_epoch()
         # gone with the rules that carried it; until a round is closed theirs still give the weights
-        assert carry_of(ledger) == {}
-        assert weights_of(ledger) == before
+        assert average_of(ledger) == {}
+        assert weights_of(ledger, "skills") == before
         ledger.close_round([record("t4", name(0), round=4, epoch=4)])
-        assert {*weights_of(ledger)} == {name(0)}
+        assert {*weights_of(ledger, "skills")} == {name(0)}
         verify(ledger)
 
 
