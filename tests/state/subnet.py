@@ -3,17 +3,19 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import attrs
 from vectors.builders import base
 
+import tallystick
 from tallystick.numbers.nano import from_decimal
 from tallystick.rules.model import RuleSet
 from tallystick_allocation.files import RoundFile
 from tallystick_state.ledger import Ledger
-from tallystick_state.rules import StateRules
+from tallystick_state.rules import StateRules, state_rules_of
 
 Record = dict[str, Any]
 
@@ -105,6 +107,12 @@ def written(path: Path, lines: Iterable[Record]) -> Path:
 def in_nano(values: Mapping[str, Decimal]) -> dict[str, int]:
     """What a state answers, as the integers that it counts with."""
     return {name: from_decimal(value) for name, value in values.items()}
+
+
+@cache
+def rules_of(reference: str) -> StateRules:
+    """The rules of a state under a shipped rule set."""
+    return state_rules_of(tallystick.load(reference))
 
 
 def under(rules: StateRules, rule_set: RuleSet) -> StateRules:

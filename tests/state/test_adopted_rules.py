@@ -9,17 +9,27 @@ import attrs
 import pytest
 from rules.documents import with_section
 from state.chronicle import digest_of
-from state.subnet import Record, begun, event, hotkeys, missed, record, task, under, weights_of
+from state.subnet import (
+    Record,
+    begun,
+    event,
+    hotkeys,
+    missed,
+    record,
+    rules_of,
+    task,
+    under,
+    weights_of,
+)
 from state.variants import put, variant, without_type
 
-import tallystick
 from tallystick.errors import RefusedError, StateError
 from tallystick.numbers.nano import NANO
 from tallystick.rules.timeline import Timeline
 from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
-from tallystick_state.rules import StateRules, epoch_of, first_block, state_rules_of
+from tallystick_state.rules import StateRules, epoch_of, first_block
 from tallystick_state.sections.epochs import EPOCHS
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
@@ -122,7 +132,7 @@ def test_what_a_state_does_not_allow_is_refused_and_changes_nothing(
 
 
 def test_a_type_with_another_record_format_is_refused(ledger: Ledger, tmp_path: Path) -> None:
-    rules = state_rules_of(tallystick.load(NEW))
+    rules = rules_of(NEW)
     kind = rules.registry.skill_types[PYTHON]
     schema = json.loads(kind.schema.read_text("utf-8"))
     schema["properties"]["more"] = {"type": "boolean"}
@@ -268,7 +278,7 @@ def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> No
 
 def blocks(*lengths: tuple[int, int | None]) -> Timeline[StateRules]:
     """A timeline of epochs of some lengths, None for rules without epochs."""
-    rules = state_rules_of(tallystick.load(NEW))
+    rules = rules_of(NEW)
 
     def of(length: int | None) -> StateRules:
         epochs = None if length is None else attrs.evolve(rules.epochs, blocks=length)

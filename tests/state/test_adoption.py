@@ -1,28 +1,21 @@
 """Adoptions make another state of a state: by hand what no history of `oracle.history` has."""
 
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
 import attrs
 from rules.documents import with_section
 from state.random_epochs import changed
-from state.subnet import under
+from state.subnet import rules_of, under
 
-import tallystick
 from tallystick.numbers.nano import from_text
 from tallystick.rules.model import RuleSet
 from tallystick_state.adoption import adopt
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
-
-
-@cache
-def rules_of(name: str) -> StateRules:
-    return state_rules_of(tallystick.load(name))
 
 
 def without_reputation(name: str) -> StateRules:

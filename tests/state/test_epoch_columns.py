@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 
 import attrs
 import numpy as np
@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from rules.documents import with_section
 from state.random_epochs import HOTKEYS, Events, late, random_records, random_state
 from state.steps import window_steps, with_steps
-from state.subnet import under
+from state.subnet import rules_of, under
 from state.weighing import Made, close_epoch
 
-import tallystick
 from tallystick.errors import StateError
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.steps.collect import Collect
@@ -41,7 +40,7 @@ from tallystick_state.record_columns import (
     totals_of,
 )
 from tallystick_state.round_scores import round_epoch, round_scores
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import StateRules
 from tallystick_state.samples import EventRecords, Pins
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.weights import weigh
@@ -49,11 +48,6 @@ from tallystick_state.weights import weigh
 NANO = 10**9
 SHIPPED = [f"{name}@1.{minor}.0" for name in ("skills", "workflow") for minor in range(3)]
 EPOCHS_OF_A_HISTORY = 4
-
-
-@cache
-def loaded(reference: str) -> StateRules:
-    return state_rules_of(tallystick.load(reference))
 
 
 def collect(statistic: str, **more: object) -> Collect:
@@ -77,11 +71,11 @@ def average(of: str, leaver: str = "keep") -> Average:
 
 
 VARIANTS: Mapping[str, Callable[[], StateRules]] = {
-    **{reference: (lambda reference=reference: loaded(reference)) for reference in SHIPPED},
+    **{reference: (lambda reference=reference: rules_of(reference)) for reference in SHIPPED},
     **{
         f"{name}, {records}": (
             lambda step=step, records=records: with_steps(
-                loaded("skills@1.2.0"), attrs.evolve(step, records=records), weight()
+                rules_of("skills@1.2.0"), attrs.evolve(step, records=records), weight()
             )
         )
         for records in ("round", "window")
@@ -117,24 +111,27 @@ VARIANTS: Mapping[str, Callable[[], StateRules]] = {
         }.items()
     },
     "a first place": lambda: with_steps(
-        loaded("skills@1.2.0"),
+        rules_of("skills@1.2.0"),
         collect("mean", within_epochs=2, publish=True),
         Hold(name="king", do="hold", of="score", margin=Decimal("0.05"), last=3),
         attrs.evolve(weight(), of="king"),
     ),
-    "workflow@1.2.0 in short": lambda: with_steps(loaded("workflow@1.2.0"), *window_steps(4)),
+    "workflow@1.2.0 in short": lambda: with_steps(rules_of("workflow@1.2.0"), *window_steps(4)),
     "window carried": lambda: with_steps(
-        loaded("skills@1.2.0"), collect("mean", last=2), average("score", "drop"), weight("average")
+        rules_of("skills@1.2.0"),
+        collect("mean", last=2),
+        average("score", "drop"),
+        weight("average"),
     ),
     "types in groups": lambda: grouped(
-        loaded("skills@1.2.0"),
+        rules_of("skills@1.2.0"),
         "skill_type",
-        sorted(loaded("skills@1.2.0").rule_set.skill_types)[:5],
+        sorted(rules_of("skills@1.2.0").rule_set.skill_types)[:5],
         collect("mean", last=3),
         Pools(name="weight", do="pools", of="score", publish=True),
     ),
     "groups of records": lambda: grouped(
-        loaded("skills@1.2.0"),
+        rules_of("skills@1.2.0"),
         "track",
         ["north", "south"],
         collect("weighted_mean", records="round", times=("reputation",), over=("reputation",)),
@@ -143,13 +140,13 @@ VARIANTS: Mapping[str, Callable[[], StateRules]] = {
         weight("average"),
     ),
     "nobody": lambda: with_steps(
-        loaded("skills@1.1.0"),
+        rules_of("skills@1.1.0"),
         collect("mean", records="round"),
         Filter(name="kept", do="filter", of="score", above=Decimal(10)),
         weight("kept"),
     ),
     "half is equal": lambda: with_steps(
-        loaded("workflow@1.2.0"),
+        rules_of("workflow@1.2.0"),
         collect("mean", last=5, empty=Decimal(0)),
         Share(name="part", do="share", of="score", zero="zero"),
         Equal(name="same", do="equal", of="score"),
@@ -304,7 +301,7 @@ def test_columns_end_as_state_events(name: str, seeds: range) -> None:
     "seeds", [range(3), pytest.param(range(3, 200), marks=pytest.mark.nightly)]
 )
 def test_columns_end_as_state_events_where_rules_change(line: str, seeds: range) -> None:
-    versions = [loaded(f"{line}@1.{minor}.0") for minor in (0, 1, 2, 2, 2)]
+    versions = [rules_of(f"{line}@1.{minor}.0") for minor in (0, 1, 2, 2, 2)]
     for seed in seeds:
         check_agreement(seed, versions.__getitem__)
 
@@ -332,7 +329,7 @@ def test_rows_are_grouped_by_all_columns(span: int) -> None:
 
 
 def test_the_first_of_equal_records_counts() -> None:
-    rng, rules = random.Random(1), loaded("skills@1.2.0")
+    rng, rules = random.Random(1), rules_of("skills@1.2.0")
     own = [e for e in random_records(rng, rules, 1) if e.skill_type == "declarative"]
     (both,) = columns_of([*own, *own])
     assert [*first_of_each(both)] == [*range(len(own))]
@@ -340,7 +337,7 @@ def test_the_first_of_equal_records_counts() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    rng, rules = random.Random(3), loaded("skills@1.2.0")
+    rng, rules = random.Random(3), rules_of("skills@1.2.0")
     state = random_state(rng, rules, 0)
     columns = columns_of(random_records(rng, rules, 0))
     with pytest.raises(StateError, match="pinned to epoch 0, expected one whose state is kept"):
@@ -358,6 +355,6 @@ def test_nobody_has_a_weight_for_the_reason_that_a_step_has() -> None:
     )
     assert outcome.weighed.weights == {}
     assert outcome.weighed.reason.startswith("kept: ")
-    assert close(state, [], loaded("skills@1.2.0"), {}).weighed.reason == (
+    assert close(state, [], rules_of("skills@1.2.0"), {}).weighed.reason == (
         "average: no score above 0 so far"
     )

@@ -8,6 +8,7 @@ from examples import fast_rows
 from oracle import reputation as oracle
 from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, changed, random_epoch
+from state.subnet import rules_of
 from state.weighing import close_epoch
 
 from tallystick_state.event import StateEvent
@@ -51,10 +52,8 @@ def in_mode(rules: StateRules, damping: str, mean: str) -> StateRules:
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize(("name", "damping", "mean"), fast_rows(MODES, 0, 7, 10))
-def test_an_epoch_ends_as_in_the_oracle(
-    all_rules: dict[str, StateRules], name: str, damping: str, mean: str, seeds: range
-) -> None:
-    rules = in_mode(all_rules[name], damping, mean)
+def test_an_epoch_ends_as_in_the_oracle(name: str, damping: str, mean: str, seeds: range) -> None:
+    rules = in_mode(rules_of(name), damping, mean)
     corrected = oracle.RULES[name].corrected
     their_rules = oracle.Rules(corrected, damping == "drift", mean == "validators")
     assert [seed for seed in seeds if not agrees(rules, their_rules, seed)] == []
@@ -62,6 +61,6 @@ def test_an_epoch_ends_as_in_the_oracle(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", oracle.RULES)
-def test_many_epochs_end_as_in_the_oracle(all_rules: dict[str, StateRules], name: str) -> None:
-    rules, their_rules = all_rules[name], oracle.RULES[name]
+def test_many_epochs_end_as_in_the_oracle(name: str) -> None:
+    rules, their_rules = rules_of(name), oracle.RULES[name]
     assert [seed for seed in range(500, 6_000) if not agrees(rules, their_rules, seed)] == []

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from fractions import Fraction
-from functools import cache
 
 import attrs
 import pytest
@@ -14,9 +13,8 @@ from oracle import groups as oracle
 from oracle.decimals import count
 from oracle.groups import Candidate
 from rules.documents import with_section
-from state.subnet import under
+from state.subnet import rules_of, under
 
-import tallystick
 from tallystick.errors import StateError
 from tallystick_state import groups
 from tallystick_state.groups import (
@@ -27,18 +25,12 @@ from tallystick_state.groups import (
     select_group,
 )
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 
 TYPE, OTHER = "mcp_server", "declarative"
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
 NANO = 10**9
-
-
-@cache
-def rules(name: str = PUBLISHED) -> StateRules:
-    return state_rules_of(tallystick.load(name))
 
 
 def miner(uid: int, candidate: Candidate) -> MinerEntry:
@@ -59,7 +51,7 @@ def select(
     streaks = {each.hotkey: each.streak for each in candidates}
     number, seed = dispatch
     return select_group(
-        state(candidates), TYPE, rules(name), round=number, seed=seed, auditor_streaks=streaks
+        state(candidates), TYPE, rules_of(name), round=number, seed=seed, auditor_streaks=streaks
     )
 
 
@@ -92,7 +84,7 @@ def test_a_group_is_the_one_of_the_oracle(
 ) -> None:
     wanted = oracle.select(candidates, name, TYPE, dispatch)
     group = select(candidates, name, dispatch)
-    pool = candidate_pool(state(candidates), TYPE, rules(name), dispatch[0])
+    pool = candidate_pool(state(candidates), TYPE, rules_of(name), dispatch[0])
     assert list(group.primaries) == wanted.primaries
     assert list(group.auditors) == wanted.auditors
     assert [h for h in pool if h not in group.primaries] == wanted.auditor_pool
@@ -103,7 +95,7 @@ def test_a_group_is_the_one_of_the_oracle(
 
 
 def test_a_rule_set_without_collusion_ejects_nobody() -> None:
-    here = rules()
+    here = rules_of(PUBLISHED)
     reputation = attrs.evolve(here.reputation, collusion=None)
     may_fail = under(here, with_section(here.rule_set, REPUTATION, reputation))
     flagged = miner(1, Candidate("a", Fraction(1), flags=99))
@@ -152,7 +144,7 @@ def ladder(many: int, streaks: dict[int, int] | None = None) -> list[Candidate]:
 
 
 def test_the_recovery_slot_is_where_the_rule_set_says() -> None:
-    here = rules(CORRECTED)
+    here = rules_of(CORRECTED)
     recovery = attrs.evolve(here.groups.recovery, auditor_slot=1)
     section = attrs.evolve(here.groups, recovery=recovery, auditors=3)
     other = under(here, with_section(here.rule_set, GROUPS, section))

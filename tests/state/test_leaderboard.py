@@ -2,19 +2,17 @@
 
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from functools import cache
 
 import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rules.documents import with_section
-from state.subnet import under
+from state.subnet import rules_of, under
 
-import tallystick
 from tallystick_state.leaderboard import leaderboard, ranks, rounds_dispatched
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
 
 TYPE = "mcp_server"
@@ -22,13 +20,8 @@ NANO = 10**9
 NOW = datetime(2026, 3, 29, 12, tzinfo=UTC)
 
 
-@cache
-def rules(name: str = "skills@1.0.0") -> StateRules:
-    return state_rules_of(tallystick.load(name))
-
-
 def with_visibility(**changes: object) -> StateRules:
-    here = rules()
+    here = rules_of("skills@1.0.0")
     visibility = here.reputation.visibility
     assert visibility is not None
     changed = attrs.evolve(visibility, **changes) if changes else None
@@ -60,8 +53,10 @@ def test_a_rank_is_one_more_than_the_number_of_those_above(
     pool = {hotkey: each for hotkey, each in reputations.items() if each >= Fraction("0.20")}
     wanted = {h: 1 + sum(other > mine for other in pool.values()) for h, mine in pool.items()}
     found = state(reputations)
-    assert ranks(found, TYPE, rules()) == wanted
-    board = [(each.rank, each.hotkey) for each in leaderboard(found, TYPE, rules())]
+    assert ranks(found, TYPE, rules_of("skills@1.0.0")) == wanted
+    board = [
+        (each.rank, each.hotkey) for each in leaderboard(found, TYPE, rules_of("skills@1.0.0"))
+    ]
     assert board == sorted((rank, hotkey) for hotkey, rank in wanted.items())
 
 
@@ -83,7 +78,7 @@ def test_the_edges_are_as_the_rule_set_says(start: str, end: str) -> None:
 def test_without_a_window_every_round_counts() -> None:
     times = {1: NOW - 9 * DAY, 2: NOW}
     assert rounds_dispatched([1, 2], times, NOW, with_visibility()) == 2
-    assert rounds_dispatched([1, 2], times, NOW, rules("workflow@1.0.0")) == 2
+    assert rounds_dispatched([1, 2], times, NOW, rules_of("workflow@1.0.0")) == 2
 
 
 @given(
@@ -101,4 +96,4 @@ def test_the_count_is_that_of_the_rounds_in_the_window(
         earlier = [each for each in hours if each <= number]
         wanted += not hours or bool(earlier and end - 24 < hours[max(earlier)] <= end)
     moment = NOW + timedelta(hours=at) if at is not None else None
-    assert rounds_dispatched(dispatched, times, moment, rules()) == wanted
+    assert rounds_dispatched(dispatched, times, moment, rules_of("skills@1.0.0")) == wanted

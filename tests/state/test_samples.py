@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import attrs
@@ -10,28 +9,21 @@ import pytest
 from msgspec.structs import replace
 from oracle.decimals import count
 from state.steps import window_steps, with_steps
-from state.subnet import begun, hotkeys, under
+from state.subnet import begun, hotkeys, rules_of, under
 from state.subnet import record as line_of
 from state.weighing import Made, round_scores, tasks_of, weighed
 
-import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import AllocationRules
 from tallystick_allocation.steps.collect import Collect
 from tallystick_state.event import StateEvent
-from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.samples import EventRecords, Pins
 from tallystick_state.store import transaction
 
 PUBLISHED, WORKFLOW = "skills@1.0.0", "workflow@1.0.0"
 PYTHON = "executable_python"
 NANO = 10**9
-
-
-@cache
-def rules(name: str = PUBLISHED) -> StateRules:
-    return state_rules_of(tallystick.load(name))
 
 
 def record(number: int, skill_type: str, emission: Fraction | None, **more: bool) -> StateEvent:
@@ -41,7 +33,7 @@ def record(number: int, skill_type: str, emission: Fraction | None, **more: bool
 
 
 def test_a_type_without_an_emission_does_not_count() -> None:
-    here = rules()
+    here = rules_of(PUBLISHED)
     declarative = attrs.evolve(here.rule_set.skill_types["declarative"], base_weight=None)
     types = {**here.rule_set.skill_types, "declarative": declarative}
     other = under(here, attrs.evolve(here.rule_set, skill_types=types))
@@ -56,12 +48,14 @@ def test_a_type_without_an_emission_does_not_count() -> None:
 def test_a_record_without_an_emission_is_told() -> None:
     events = [record(1, PYTHON, None)]
     with pytest.raises(StateError, match="found a record of hk in the round 4 without an emission"):
-        round_scores(events, rules(), lambda *_: NANO)
+        round_scores(events, rules_of(PUBLISHED), lambda *_: NANO)
 
 
 def test_a_task_that_nobody_scored_does_not_count() -> None:
     nobody = replace(tasks_of([[0]])[0], task_id="t9", quality=None)
-    made = Made(with_steps(rules(WORKFLOW), *window_steps(2)), (*tasks_of([[NANO], [0]]), nobody))
+    made = Made(
+        with_steps(rules_of(WORKFLOW), *window_steps(2)), (*tasks_of([[NANO], [0]]), nobody)
+    )
     assert weighed(made, ["hk"]).scores == {"hk": NANO // 2}
 
 
@@ -75,7 +69,7 @@ def test_no_more_records_are_read_than_the_steps_look_back(tasks: int, wanted: i
                 read.append(each)
                 yield each
 
-    here = with_steps(rules(WORKFLOW), *window_steps(warm=tasks))
+    here = with_steps(rules_of(WORKFLOW), *window_steps(warm=tasks))
     weighed(Reading(here, tuple(tasks_of([[NANO]] * 400))), ["hk"])
     # the first record of the next task ends the last one
     assert len(read) in {wanted, wanted + 1}
@@ -106,7 +100,7 @@ def mean(*over: str) -> AllocationRules:
 
 
 def test_a_mean_of_a_state_is_weighed_by_what_a_state_knows() -> None:
-    records, pins = EventRecords(()), Pins(lambda _: None, lambda _: rules())
+    records, pins = EventRecords(()), Pins(lambda _: None, lambda _: rules_of(PUBLISHED))
     assert not records.samples(pins, mean("base_weight", "reputation"), ["a"], 0).hotkeys
     with pytest.raises(StateError, match="weighed by stake, expected base_weight or reputation"):
         records.samples(pins, mean("reputation", "stake"), ["a"], 0)

@@ -10,12 +10,12 @@ from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
 from oracle.weights import Task, round_score, weights, window_score
 from state.steps import round_steps, window_steps, with_steps
+from state.subnet import rules_of
 from state.weighing import NANO, Made, tasks_of, weighed
 
-import tallystick
 from tallystick.numbers.nano import to_text
 from tallystick_state.event import StateEvent
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import StateRules
 
 HISTORIES = 500
 HOTKEYS = tuple(f"hk-{number}" for number in range(9))
@@ -24,13 +24,13 @@ HOTKEYS = tuple(f"hk-{number}" for number in range(9))
 @cache
 def windows(low: bool, warm: bool) -> StateRules:
     steps = window_steps(3, low="0.3" if low else None, warm=4 if warm else None)
-    return with_steps(state_rules_of(tallystick.load("workflow@1.1.0")), *steps)
+    return with_steps(rules_of("workflow@1.1.0"), *steps)
 
 
 @cache
 def rounds(mode: str, missed: str) -> StateRules:
     steps = round_steps(mode == "twice", "0.1", zero=missed == "zero")
-    return with_steps(state_rules_of(tallystick.load("skills@1.1.0")), *steps)
+    return with_steps(rules_of("skills@1.1.0"), *steps)
 
 
 def nano(found: dict[str, Fraction]) -> dict[str, int]:
