@@ -436,29 +436,33 @@ Counted = tuple[Aggregate, list[FlipRows]]
 """The counts of a chunk, and its flips by type, then by candidate, then by line."""
 
 
+@attrs.frozen
+class CountOptions:
+    """Options of a count, a value that workers can be sent.
+
+    Attributes:
+        flips: whether flips are wanted.
+        stretches: of epochs or rounds, whose miners are to be told apart; None if they are not.
+        tracked: of each candidate, the thresholds of each epoch; None for the seeds.
+    """
+
+    flips: bool
+    stretches: RoundStretches | None
+    tracked: tuple[TrackedThresholds, ...] | None
+
+
+@attrs.frozen(eq=False, slots=False)
 class ChunkCounter:
-    """Counts chunks of a history under all candidates; a function that executors map."""
+    """Counts chunks of a history under all candidates; a function that executors map.
 
-    def __init__(  # as of `count`
-        self,
-        reader: Reader,
-        *,
-        flips: bool,
-        stretches: RoundStretches | None = None,
-        tracked: Sequence[TrackedThresholds] | None = None,
-    ) -> None:
-        """Read nothing yet.
+    Attributes:
+        reader: takes the facts of a chunk.
+        options: of the count.
+    """
 
-        Args:
-            reader: takes the facts of a chunk.
-            flips: whether flips are wanted.
-            stretches: of epochs or rounds, whose miners are to be told apart; by default they are
-                not.
-            tracked: of each candidate, the thresholds of each epoch; by default the seeds.
-        """
-        self._reader, self._candidates, self._flips = reader, reader.candidates, flips
-        self._stretches, self._tracked = stretches, tracked
-        self._plans: dict[Hashable, TypeCandidates] = {}
+    reader: Reader
+    options: CountOptions
+    _plans: dict[Hashable, TypeCandidates] = attrs.field(factory=dict, init=False)
 
     def __call__(self, chunk: Chunk) -> Counted:
         """Return the counts of one chunk, and its flips by type, then by candidate, then by line.
@@ -466,15 +470,15 @@ class ChunkCounter:
         Raises:
             InputError: the chunk cannot be read.
         """
-        batch = self._reader.batch(chunk)
-        if self._stretches is not None:
-            batch = self._stretches.labelled(batch)
+        batch, stretches = self.reader.batch(chunk), self.options.stretches
+        if stretches is not None:
+            batch = stretches.labelled(batch)
         into, flips = Aggregate(lines=batch.lines), list[FlipRows]()
         into.reject(batch.rejects)
         for name, rows in batch.types.items():
             for epoch, part in self._by_rules(rows):
                 counted = part
-                if name in self._candidates[0].rules.types:
+                if name in self.reader.candidates[0].rules.types:
                     # a record on which the engine fails under a candidate is rejected for all
                     work = partial(self._counted, self._plan(name, epoch))
                     found, counted, failed = isolated(work, part)
@@ -482,35 +486,37 @@ class ChunkCounter:
                     if len(counted):
                         into.merge(Aggregate({name: found.outcomes}))
                     flips += found.flips()
-                if self._stretches is None:
+                if stretches is None:
                     into.note(counted)
         return into, flips
 
     def _counted(self, plan: TypeCandidates, rows: FactRows) -> BatchCounter:
         """Count the records of one type."""
-        counter = BatchCounter(plan, rows, keeps_flips=self._flips)
-        counter.count(self._tracked)
+        counter = BatchCounter(plan, rows, keeps_flips=self.options.flips)
+        counter.count(self.options.tracked)
         return counter
 
     @cached_property
     def _begins(self) -> list[int]:
         """The epochs from which on some candidate has other rules, ascending."""
         return sorted(
-            {epoch for candidate in self._candidates for epoch, _ in candidate.rules.spans()}
+            {epoch for candidate in self.reader.candidates for epoch, _ in candidate.rules.spans()}
         )
 
     @cached_property
     def _spans(self) -> list[list[Candidate]]:
         """The candidates from each of these epochs on."""
-        return [[candidate.at(begin) for candidate in self._candidates] for begin in self._begins]
+        return [
+            [candidate.at(begin) for candidate in self.reader.candidates] for begin in self._begins
+        ]
 
     def _by_rules(self, rows: FactRows) -> Iterator[tuple[int, FactRows]]:
         """Yield the rows that are scored alike, after an epoch of them."""
-        if len(self._begins) == 1 and self._tracked is None:
+        if len(self._begins) == 1 and self.options.tracked is None:
             yield 0, rows
             return
         begins = rows.epoch
-        if self._tracked is None:
+        if self.options.tracked is None:
             spans = np.searchsorted(self._begins, rows.epoch, side="right") - 1
             begins = np.array(self._begins, np.int64)[spans]
         for begin in np.unique(begins).tolist():
@@ -519,7 +525,7 @@ class ChunkCounter:
     def _plan(self, name: str, epoch: int) -> TypeCandidates:
         """Return the plan of a type for the rules and the thresholds of an epoch."""
         span = bisect_right(self._begins, epoch) - 1
-        thresholds = tuple(own.at(epoch, name) for own in self._tracked or ())
+        thresholds = tuple(own.at(epoch, name) for own in self.options.tracked or ())
         key = (name, span, thresholds)
         if key not in self._plans:
             if len(self._plans) >= _PLANS:
@@ -538,15 +544,11 @@ class CounterSpec(PortableFunction[Chunk, Counted]):
 
     Attributes:
         reader: of the history.
-        flips: whether flips are wanted.
-        stretches: of epochs or rounds, whose miners are to be told apart; None if they are not.
-        tracked: of each candidate, the thresholds of each epoch; None for the seeds.
+        options: of the count.
     """
 
     reader: ReaderSpec
-    flips: bool
-    stretches: RoundStretches | None = None
-    tracked: tuple[TrackedThresholds, ...] | None = None
+    options: CountOptions
 
     def make(self) -> ChunkCounter:
         """Bind the rule sets.
@@ -554,10 +556,7 @@ class CounterSpec(PortableFunction[Chunk, Counted]):
         Raises:
             EngineError: the worker is not like the process that began it.
         """
-        reader = self.reader.reader(range(len(self.reader.scorers)))
-        return ChunkCounter(
-            reader, flips=self.flips, stretches=self.stretches, tracked=self.tracked
-        )
+        return ChunkCounter(self.reader.reader(range(len(self.reader.scorers))), self.options)
 
 
 def count(  # noqa: PLR0913  # a history, and who takes what
@@ -585,13 +584,11 @@ def count(  # noqa: PLR0913  # a history, and who takes what
     """
     # the types of the baseline, in their order
     whole = Aggregate({name: {} for name in reader.candidates[0].rules.types})
-    flips, source = on_flips is not None, reader.source()
+    options, source = CountOptions(on_flips is not None, stretches, tracked), reader.source()
     if executor.is_elsewhere:
-        there = CounterSpec(ReaderSpec.of(reader), flips, stretches, tracked)
-        counted = executor.map(there, source.places())
+        counted = executor.map(CounterSpec(ReaderSpec.of(reader), options), source.places())
     else:
-        here = ChunkCounter(reader, flips=flips, stretches=stretches, tracked=tracked)
-        counted = executor.map(here, source)
+        counted = executor.map(ChunkCounter(reader, options), source)
     # workers end with the block, whatever ends it
     with closing(counted) as counts:
         for part, rows in counts:

@@ -117,17 +117,30 @@ class Start:
         return attrs.evolve(state, thresholds={**rules.seeds, **state.thresholds})
 
 
+@attrs.frozen
+class ReplayOptions:
+    """Options of replays, the same for all candidates; a value that workers can be sent.
+
+    Attributes:
+        calendar: of the history.
+        starts: by position of a candidate, the state as the first epoch begins; None for a new
+            network.
+        follows: whether thresholds and reputations follow from epoch to epoch.
+    """
+
+    calendar: Calendar = attrs.field(repr=False)
+    starts: tuple[State, ...] | None = attrs.field(repr=False)
+    follows: bool
+
+
 class _EpochReplay:
     """One candidate on its way through the epochs."""
 
-    def __init__(  # noqa: PLR0913  # what a replay begins with
+    def __init__(
         self,
         position: int,
         candidate: Candidate,
-        calendar: Calendar,
-        *,
-        follows: bool,
-        start: State | None = None,
+        options: ReplayOptions,
         groups: GroupHistory | None = None,
     ) -> None:
         """Begin a new network, or a given one.
@@ -135,15 +148,14 @@ class _EpochReplay:
         Args:
             position: of the candidate.
             candidate: the rules, and those that it adopts.
-            calendar: of the history.
-            follows: whether thresholds and reputations follow from epoch to epoch.
-            start: the state as the first epoch begins; by default that of a new network.
+            options: of the replay.
             groups: of the history, if any.
         """
+        calendar = options.calendar
         own = None if groups is None else groups.groups_of(candidate)
         self.groups = None if own is None else GroupFlags(own)
         self.variant, rules = candidate.variant, candidate.rules
-        self.position, self.calendar, self.follows = position, calendar, follows
+        self.position, self.calendar, self.follows = position, calendar, options.follows
         self.epochs = list[EpochState]()
         self.all_rules = rules
         self.timeline = rules.timeline.map(state_rules_of)
@@ -157,8 +169,8 @@ class _EpochReplay:
         self.switches, self.present = Counter[str](), set[str]()
         self.replaced = calendar.replaced()
         self.slots = {*calendar.tenures} - {*self.replaced}
-        if start is not None:
-            self._begin_with(start)
+        if options.starts is not None:
+            self._begin_with(options.starts[position])
         self._follow(0)
 
     def _begin_with(self, state: State) -> None:
@@ -513,14 +525,14 @@ def replays(
         if start is None
         else tuple(start.under(candidate.rules, calendar.first) for candidate in reader.candidates)
     )
+    options = ReplayOptions(calendar, starts, follows)
 
     def here(positions: Sequence[int]) -> list[Replayed]:
-        return _replayed(reader.of(positions), positions, calendar, starts, follows=follows)
+        return _replayed(reader.of(positions), positions, options)
 
     function: Callable[[Sequence[int]], list[Replayed]] = here
     if executor.is_elsewhere:
-        spec, digest = ReaderSpec.of(reader), outcome.history.digest
-        function = ReplaySpec(spec, digest, calendar, starts, follows)
+        function = ReplaySpec(ReaderSpec.of(reader), outcome.history.digest, options)
     # states wait in memory for the end of a replay
     together = 1 if executor.is_elsewhere or follows else _TOGETHER
     many = range(len(reader.candidates))
@@ -530,30 +542,16 @@ def replays(
             yield from of_task
 
 
-def _replayed(
-    reader: Reader,
-    positions: Sequence[int],
-    calendar: Calendar,
-    starts: Sequence[State] | None,
-    *,
-    follows: bool,
-) -> list[Replayed]:
+def _replayed(reader: Reader, positions: Sequence[int], options: ReplayOptions) -> list[Replayed]:
     """Return the replay of each candidate of a reader, which are at some positions among all."""
     runs = [
-        _EpochReplay(
-            position,
-            candidate,
-            calendar,
-            follows=follows,
-            start=None if starts is None else starts[position],
-            groups=reader.groups,
-        )
+        _EpochReplay(position, candidate, options, reader.groups)
         for position, candidate in zip(positions, reader.candidates, strict=True)
     ]
-    for epoch, parts in _by_epoch(reader, calendar):
+    for epoch, parts in _by_epoch(reader, options.calendar):
         for run in runs:
             run.close(epoch, parts)
-    if not follows:
+    if not options.follows:
         return [Replayed(run.weights()) for run in runs]
     return [Replayed(run.weights(), run.outcome(), tuple(run.epochs)) for run in runs]
 
@@ -565,17 +563,12 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
     Attributes:
         reader: of the history.
         digest: of the history, by which another one of that name is known.
-        calendar: of the history.
-        starts: by position of a candidate, the state as the first epoch begins; None for a new
-            network.
-        follows: whether thresholds and reputations follow from epoch to epoch.
+        options: of the replays.
     """
 
     reader: ReaderSpec
     digest: str
-    calendar: Calendar = attrs.field(repr=False)
-    starts: tuple[State, ...] | None = attrs.field(repr=False)
-    follows: bool
+    options: ReplayOptions
 
     def make(self) -> Callable[[Sequence[int]], list[Replayed]]:
         """Return the function, which binds a candidate when it is its turn."""
@@ -590,7 +583,7 @@ class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
         """
         reader = self.reader.reader(positions)
         check_unchanged(reader.path, self.digest)
-        return _replayed(reader, positions, self.calendar, self.starts, follows=self.follows)
+        return _replayed(reader, positions, self.options)
 
 
 def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:
