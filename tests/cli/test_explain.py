@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 from cli.command import SKILLS, WORKFLOWS, Finished, examples_of, run
+
+import tallystick
+from tallystick.cli.explanation import lines_of
 
 
 def explain(records: Path, *more: str, rules: str = "skills@1.0.0") -> Finished:
@@ -129,3 +133,9 @@ def test_a_bad_record_is_told_with_its_file_and_line(tmp_path: Path) -> None:
     said = machine.json()
     assert f"error: {said['message']}\n" == plain.err
     assert (said["error"], said["line"], said["code"]) == ("RecordError", 8, "missing-field")
+
+
+def test_an_explanation_that_reads_no_fact_has_its_sections() -> None:
+    """Formulas of a plugin may be constants."""
+    explanation = tallystick.load("skills@1.0.0").explain(SKILLS.read_bytes().splitlines()[0])
+    assert {"axes", "emission"} <= {*lines_of(attrs.evolve(explanation, facts=()))}

@@ -1,6 +1,5 @@
 """Choices are the same everywhere, and what the shipped generators make is scored."""
 
-import hashlib
 from collections import Counter
 from functools import cache, partial
 from typing import Any
@@ -18,8 +17,6 @@ TYPES = sorted(installed().skill_types)
 LAWS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 
 Record = dict[str, Any]
-
-PARTS = "c762ca05da28aec5325167a426297f4a7d3440e8b0e865090b44a0669ec3fc9b"
 
 
 def generator(skill_type: str) -> Generator:
@@ -120,10 +117,3 @@ def test_equal_choices_make_equal_parts_and_change_no_part_that_was_given(skill_
         make.submission(draw, task)
         make.events(draw, make.checks(draw, task, submission))
     assert (repr(task), repr(submission)) == (shown, answered)
-
-
-def test_the_parts_of_every_shipped_type_are_these_under_every_version() -> None:
-    text = "".join(
-        repr(made(name, seed, 60)) for name in TYPES if name != "reward" for seed in range(50)
-    )
-    assert hashlib.sha256(text.encode()).hexdigest() == PARTS

@@ -130,22 +130,17 @@ def test_bad_lines_have_a_stable_code(line: bytes, code: str, expected: str) -> 
 @pytest.mark.parametrize(
     ("path", "text", "code", "expected"),
     [
-        ("submission.risk_score", "NaN", "not-finite", "a finite number"),
         ("submission.risk_score", "-Infinity", "not-finite", "a finite number"),
-        ("submission.risk_score", "1e999", "not-finite", "a finite number"),
         ("submission.latency_ms", "1" + "0" * 400, "not-finite", "a finite number"),
         ("submission.latency_ms", str(2**70), "out-of-range", "from 0 to 1000000000"),
         ("submission.latency_ms", str(-(2**70)), "out-of-range", "from 0 to 1000000000"),
-        ("miner.hotkey", json.dumps("é" * 65), "too-long", "text of 1 to 64"),
-        ("task_id", '"\\ud800"', "invalid-utf8", "lone surrogates"),
         ("task_id", '"\\udc00\\ud800"', "invalid-utf8", "lone surrogates"),
-        ("events", '"missed_deadline"', "wrong-type", "a list"),
     ],
 )
 def test_bad_values_have_a_stable_code_and_their_path(
     path: str, text: str, code: str, expected: str
 ) -> None:
-    """Beside those of the vectors, and of mutated records."""
+    """Beside those of the vectors, of the frozen corpus, and of mutated records."""
     found = reject(with_text(path, text), number=12)
     assert (found.line, found.code, found.path) == (12, code, path)
     assert expected in found.expected

@@ -15,40 +15,16 @@ from tallystick.errors import InputError, OutputError
 from tallystick.io import lines as lines_module
 from tallystick.io import sources
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.scoring.run_files import Progress
 
 Row = dict[str, Any]
 Scorers = dict[str, tallystick.Scorer]
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
-TYPES = {"skills": SKILLS, "workflow": ["workflow"]}
-BOTH = ("skills@1.1.0", "workflow@1.1.0")
-COUNT = 120
 
 
-def content(rules: str, count: int = COUNT) -> list[bytes]:
-    """Records of the rule set, with every tenth line of a type that it lacks, or no JSON."""
-    kind = rules.partition("@")[0]
-    good = list(lines(41, count, TYPES[kind]))
-    foreign = lines(42, count, TYPES["workflow" if kind == "skills" else "skills"])
-    for place, line in zip(range(7, count, 20), foreign, strict=False):
-        good[place] = line
-    for place in range(17, count, 20):
-        good[place] = b'{"skill_type":\n'
-    return good
-
-
-def scored(
-    scorer: tallystick.Scorer,
-    folder: Path,
-    name: str,
-    progress: Progress | None = None,
-    **options: Any,  # noqa: ANN401  # of score_file
-) -> tuple[Path, tallystick.Receipt]:
-    source, output = folder / "records.jsonl", folder / name
-    if not source.exists():
-        source.write_bytes(b"".join(content(scorer.rule_set.reference)))
-    return output, scorer.score_file(source, output, progress=progress, **options)
+def content(count: int = 120) -> list[bytes]:
+    """Records, each with its line end."""
+    return list(lines(41, count, SKILLS))
 
 
 def rows_of_jsonl(path: Path) -> list[Row]:
@@ -59,36 +35,8 @@ def rejects_of(output: Path) -> list[Row]:
     return rows_of_jsonl(output.with_name(f"{output.name}.rejects.jsonl"))
 
 
-@pytest.mark.parametrize("rules", BOTH)
-def test_a_file_scores_as_its_records_one_by_one(
-    scorers: Scorers, tmp_path: Path, rules: str
-) -> None:
-    output, _ = scored(scorers[rules], tmp_path, "out.jsonl")
-    single = list(scorers[rules].score_many(line.rstrip(b"\n") for line in content(rules)))
-    good = [each.to_json() for each in single if isinstance(each, tallystick.Result)]
-    bad = [each.to_json().decode() for each in single if isinstance(each, tallystick.Reject)]
-    assert output.read_text(encoding="utf-8").split("\n")[:-1] == good
-    rejects = output.with_name("out.jsonl.rejects.jsonl").read_text(encoding="utf-8")
-    assert rejects.split("\n")[:-1] == bad
-
-
-@pytest.mark.parametrize("name", ["jsonl", "csv", "parquet"])
-def test_the_receipt_has_the_digests_of_the_files(
-    scorers: Scorers, tmp_path: Path, name: str
-) -> None:
-    output, receipt = scored(scorers["skills@1.0.0"], tmp_path, f"out.{name}")
-    for path, said in (
-        (tmp_path / "records.jsonl", receipt.input_digest),
-        (output, receipt.output_digest),
-    ):
-        assert said == "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
-    written = json.loads(output.with_name(f"{output.name}.receipt.json").read_text())
-    assert written == receipt.to_dict()
-    assert receipt.rule_set_digest == scorers["skills@1.0.0"].digest
-
-
 def test_csv_keeps_awkward_texts(scorers: Scorers, tmp_path: Path) -> None:
-    record = json.loads(content("skills@1.0.0")[0])
+    record = json.loads(content()[0])
     texts = ['a"b', "a,b", "a\nb", "a\r\nb", "a\rb", " a ", "é😀", "\u2028", "=1+1", "a\0b", "'"]
     source, output = tmp_path / "records.jsonl", tmp_path / "out.csv"
     made = [json.dumps(record | {"task_id": text}) for text in texts]
@@ -105,7 +53,7 @@ def test_records_on_the_edges_of_batches_keep_their_lines(
     monkeypatch.setattr(sources, "CHUNK_LINES", 410)
     # no block ends two lines, so that a batch has just as many
     monkeypatch.setattr(lines_module, "BLOCK_BYTES", 100)
-    record = json.loads(content("skills@1.0.0", 1)[0])
+    record = json.loads(content(1)[0])
     made = [json.dumps(record | {"miner": {"uid": n, "hotkey": "h"}}).encode() for n in range(900)]
     made[409] = made[410] = made[819] = b"{}"
     (tmp_path / "records.jsonl").write_bytes(b"\n".join(made))
@@ -119,10 +67,10 @@ def test_a_file_that_shrinks_while_it_is_read_is_scored_as_far_as_it_was_read(
     scorers: Scorers, tmp_path: Path
 ) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
-    line = content(BOTH[0])[0].rjust(1_000_000)
+    line = content()[0].rjust(1_000_000)
     source.write_bytes(line * 40)
     read = 38_500_000
-    receipt = scorers[BOTH[0]].score_file(
+    receipt = scorers["skills@1.1.0"].score_file(
         source, output, progress=lambda *_: os.truncate(source, read)
     )
     assert source.stat().st_size == read
@@ -140,10 +88,12 @@ def stop(*_: int) -> None:
 
 
 def test_a_run_that_fails_keeps_the_files_of_the_last_one(scorers: Scorers, tmp_path: Path) -> None:
-    output, _ = scored(scorers["skills@1.0.0"], tmp_path, "out.jsonl")
+    source, output = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(b"".join(content()))
+    scorers["skills@1.0.0"].score_file(source, output)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(StoppedError):
-        scored(scorers["skills@1.1.0"], tmp_path, output.name, progress=stop)
+        scorers["skills@1.1.0"].score_file(source, output, progress=stop)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -152,7 +102,7 @@ def test_a_name_that_no_file_can_have_is_refused(
     scorers: Scorers, tmp_path: Path, which: str
 ) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(content("skills@1.0.0", 1)[0])
+    source.write_bytes(content(1)[0])
     given = {"records": source, "output": output, "rejects": tmp_path / "bad.jsonl"}
     given[which] = tmp_path / "a\0b.jsonl"
     error = InputError if which == "records" else OutputError
@@ -168,7 +118,7 @@ def test_lines_of_an_open_file_score_as_the_file(
     scorers: Scorers, tmp_path: Path, as_text: bool
 ) -> None:
     scorer, source = scorers["skills@1.0.0"], tmp_path / "records.jsonl"
-    long = json.loads(content("skills@1.0.0", 1)[0])
+    long = json.loads(content(1)[0])
     ends = [b"not JSON", b"", b" \t", b"[1]", json.dumps(long).encode().rjust(MAX_LINE_BYTES)]
     source.write_bytes(b"\n".join([*ends, b'{"skill_type":"x"}']) + b"\n")
     scorer.score_file(source, tmp_path / "out.jsonl")
