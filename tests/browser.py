@@ -44,7 +44,7 @@ class Opened:
     def __init__(
         self,
         browser: Browser,
-        path: Path,
+        address: str,
         width: int,
         scheme: str,
         headers: dict[str, str] | None = None,
@@ -60,7 +60,7 @@ class Opened:
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.goto(address)
 
     def violations(self, **scope: list[str]) -> list[str]:
         """What axe-core finds wrong; a picture without a text alternative is of these.

@@ -125,7 +125,7 @@ def test_a_page_can_be_used_by_everyone(  # what is looked at
     browser: Browser, site: Path, page: str, width: int, scheme: str
 ) -> None:
     """With diagrams, blocks and wide tables; what is around the text is the theme's."""
-    opened = Opened(browser, site / f"{page}.html", width, scheme)
+    opened = Opened(browser, (site / f"{page}.html").as_uri(), width, scheme)
     assert opened.too_wide() == 0
     assert opened.complaints == []
     assert [each for each in opened.requests if not each.startswith(("file:", "data:"))] == []

@@ -7,6 +7,7 @@ from multiprocessing import active_children
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from service.live import Live, history, live
@@ -58,33 +59,23 @@ def test_rules_are_named_and_never_a_path(service: Live, rules: str) -> None:
     assert "skills@1.2.0" in reply.json()["error"]["expected"]
 
 
-class MadeUp:
-    """A made-up worker, which answers what the test says, or raises it."""
+class Started:
+    """Processes whose workers are made up: they answer what the test says, or raise it."""
 
-    def __init__(self, answers: SimpleQueue[Any]) -> None:
-        self.answers, self.is_ended = answers, False
+    def __init__(self) -> None:
+        self.answers, self.workers = SimpleQueue[Any](), list[Mock]()
+        self.scoring = ScoringProcesses(Settings(), None, self._start)
 
-    def answer(self, _: Order, seconds: float) -> Any:  # noqa: ANN401  # a JSON value
+    def _start(self) -> Mock:
+        self.workers.append(Mock(answer=self._answer))
+        return self.workers[-1]
+
+    def _answer(self, _: Order, seconds: float) -> Any:  # noqa: ANN401  # a JSON value
         assert seconds == Settings().scoring_seconds
         value = self.answers.get()
         if isinstance(value, Exception):
             raise value
         return value
-
-    def end(self) -> None:
-        self.is_ended = True
-
-
-class Started:
-    """The made-up workers of a `ScoringProcesses`."""
-
-    def __init__(self) -> None:
-        self.answers, self.workers = SimpleQueue[Any](), list[MadeUp]()
-        self.scoring = ScoringProcesses(Settings(), None, self._start)  # type: ignore[arg-type]  # it has what is used
-
-    def _start(self) -> MadeUp:
-        self.workers.append(MadeUp(self.answers))
-        return self.workers[-1]
 
     def score(self) -> Coroutine[Any, Any, Any]:
         return self.scoring.score(Order(do="score", record=RECORD))
@@ -101,7 +92,7 @@ def test_a_process_is_kept_for_the_next_record_and_ends_with_its_service() -> No
         assert [await of.score(), await of.score()] == ["first", "second"]
         (worker,) = of.workers
         await of.scoring.close()
-        assert worker.is_ended
+        assert worker.end.called
 
     asyncio.run(run())
 
@@ -124,7 +115,7 @@ def test_a_process_whose_record_takes_too_much_is_killed_and_another_follows(
             with pytest.raises(RefusedQuestionError) as caught:
                 await of.score()
             assert (caught.value.status, caught.value.code) == (422, code)
-        assert [worker.is_ended for worker in of.workers] == [True, True]
+        assert [worker.end.called for worker in of.workers] == [True, True]
 
     asyncio.run(run())
 

@@ -58,7 +58,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 @pytest.fixture
 def opened(browser: Browser, reports: Pages, request: pytest.FixtureRequest) -> Iterator[Opened]:
     name, width, scheme = getattr(request, "param", ("one", 1280, "light"))
-    found = Opened(browser, reports[name], width, scheme)
+    found = Opened(browser, reports[name].as_uri(), width, scheme)
     yield found
     found.page.close()
 
@@ -111,7 +111,7 @@ def hidden(opened: Opened) -> list[str]:
 def test_pictures_are_as_large_as_they_were_drawn_on_a_telephone(
     browser: Browser, reports: Pages
 ) -> None:
-    page = Opened(browser, reports["sweep"], 375, "light").page
+    page = Opened(browser, reports["sweep"].as_uri(), 375, "light").page
     for each in page.locator("figure img").all()[:4]:
         shown, drawn = each.evaluate("each => [each.width, each.naturalWidth]")
         assert shown == drawn <= 375
@@ -122,7 +122,7 @@ def test_pictures_are_as_large_as_they_were_drawn_on_a_telephone(
 def test_pages_and_pictures_are_dark_for_who_prefers_it(
     browser: Browser, reports: Pages, scheme: str
 ) -> None:
-    page = Opened(browser, reports["sweep"], 1280, scheme).page
+    page = Opened(browser, reports["sweep"].as_uri(), 1280, scheme).page
     # the average of a picture of the first plot: on a dark page it is dark
     data = page.locator("figure").first.screenshot()
     average = page.evaluate(

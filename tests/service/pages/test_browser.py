@@ -2,7 +2,6 @@
 
 from urllib.parse import quote, urlsplit
 
-import attrs
 import pytest
 from browser import Opened, browser
 from playwright.sync_api import Browser
@@ -35,21 +34,10 @@ NOTED = """() => { window.reached = [];
   document.addEventListener('focusin', (event) => reached.push(event.target.dataset.n)); }"""
 
 
-@attrs.frozen
-class Address:
-    """The address of a page, as `Opened` asks for it."""
-
-    text: str
-
-    def as_uri(self) -> str:
-        return self.text
-
-
 def opened(
     browser: Browser, service: Live, path: str, width: int = 1280, scheme: str = "light"
 ) -> Opened:
-    place = Address(service.address + path)
-    return Opened(browser, place, width, scheme, AS_OPERATOR)  # type: ignore[arg-type]
+    return Opened(browser, service.address + path, width, scheme, AS_OPERATOR)
 
 
 def check(found: Opened, service: Live, *, status: int = 200) -> None:
@@ -130,8 +118,7 @@ def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, servi
 
 def check_a_strangers_pages(browser: Browser, service: Live) -> None:
     """A miner that proves its hotkey, and is refused first."""
-    place = Address(f"{service.address}/miners/{OWN}")
-    found = Opened(browser, place, 375, "light")  # type: ignore[arg-type]
+    found = Opened(browser, f"{service.address}/miners/{OWN}", 375, "light")
     check(found, service)
     found.page.get_by_role("link", name="Sign a text").click()
     found.page.fill("#signature", "00" * 64)
