@@ -37,35 +37,23 @@ def test_hundreds_of_records_score_to_the_last_digit(blend: Scorer, records: lis
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "path", "said"),
+    ("name", "expected"),
     [
-        (
-            '[skill_types."blend/mcp_server"]',
-            '[skill_types."blend/mcp_servers"]',
-            'skill_types."blend/mcp_servers"',
-            "did you mean 'blend/mcp_server'?",
-        ),
-        (
-            '[skill_types."blend/mcp_server"]',
-            '[skill_types."blend/mcp/server"]',
-            'skill_types."blend/mcp/server"',
-            "before it may stand a namespace and a slash",
-        ),
+        ("blend/mcp_servers", "did you mean 'blend/mcp_server'?"),
+        ("blend/mcp/server", "before it may stand a namespace and a slash"),
     ],
 )
-def test_what_is_wrong_with_its_rule_set_is_told_with_its_place(  # noqa: PLR0913, PLR0917  # a case
-    plugins: Registry, tmp_path: Path, old: str, new: str, path: str, said: str
+def test_a_name_that_no_type_has_is_told_with_its_place(
+    plugins: Registry, tmp_path: Path, name: str, expected: str
 ) -> None:
-    text = RULES.read_text()
-    assert old in text
-    line = text[: text.index(old)].count("\n") + 1
-    faulty = tmp_path / "faulty.toml"
-    faulty.write_text(text.replace(old, new, 1))
+    text, faulty = RULES.read_text(), tmp_path / "faulty.toml"
+    old = '[skill_types."blend/mcp_server"]'
+    faulty.write_text(text.replace(old, f'[skill_types."{name}"]', 1))
     with pytest.raises(RuleSetError) as caught:
         tallystick.load(str(faulty), registry=plugins)
-    problem = next(each for each in caught.value.problems if each.path == path)
-    assert said in problem.evidence["expected"]
-    assert line - 1 <= problem.line <= line + 1
+    problem = next(p for p in caught.value.problems if p.path == f'skill_types."{name}"')
+    assert expected in problem.evidence["expected"]
+    assert abs(problem.line - text[: text.index(old)].count("\n") - 1) <= 1
 
 
 def test_a_factor_and_a_window_can_name_one_type(plugins: Registry, tmp_path: Path) -> None:
