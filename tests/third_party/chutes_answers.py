@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from third_party.real_projects import NANO, rules
+from third_party.real_projects import NANO, head_of, rules
 
 import tallystick
 
@@ -83,16 +83,8 @@ def _results(given: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def record_of(kind: str, hotkey: str, uid: int = 0, number: int = 0) -> Record:
-    """Fields that every record has."""
-    return {
-        "skill_type": f"chutes/{kind}",
-        "task_id": f"{kind}-{number}",
-        "round": 0,
-        "epoch": 0,
-        "validator": "case",
-        "miner": {"uid": uid, "hotkey": hotkey},
-        "role": "primary",
-    }
+    """The head of a record of a kind."""
+    return head_of(f"chutes/{kind}", f"{kind}-{number}", hotkey, uid)
 
 
 def _call(call: Mapping[str, Any], number: int, reported: frozenset[str]) -> Record:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from third_party.real_projects import rules
+from third_party.real_projects import head_of, rules
 
 import tallystick
 
@@ -111,18 +111,8 @@ def record_of(track: str, hotkey: str, number: int, task: Any) -> Record:  # noq
 
 
 def _head(track: str, hotkey: str, number: int) -> Record:
-    """Fields that every record has."""
     kind = "repositories" if track == "repositories" else "behavioural"
-    return {
-        "skill_type": f"phylax/{kind}",
-        "task_id": f"{track}-{number}",
-        "round": 0,
-        "epoch": 0,
-        "validator": "case",
-        "miner": {"uid": 0, "hotkey": hotkey},
-        "role": "primary",
-        "track": track,
-    }
+    return head_of(f"phylax/{kind}", f"{track}-{number}", hotkey) | {"track": track}
 
 
 def _behavioural(verdicts: Iterable[str | None], checks: Record, **task: Any) -> Record:  # noqa: ANN401  # JSON

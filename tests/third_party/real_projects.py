@@ -36,6 +36,19 @@ def rules(name: str) -> tallystick.Scorer:
     return tallystick.load(f"{name}@1.0.0", modules={name: plugin})
 
 
+def head_of(kind: str, task: str, hotkey: str, uid: int = 0) -> dict[str, Any]:
+    """The fields that every record has."""
+    return {
+        "skill_type": kind,
+        "task_id": task,
+        "round": 0,
+        "epoch": 0,
+        "validator": "case",
+        "miner": {"uid": uid, "hotkey": hotkey},
+        "role": "primary",
+    }
+
+
 def cases_of(name: str) -> dict[str, dict[str, Any]]:
     """The public cases of a subnet, by their ids."""
     cases = json.loads((HERE.parent / "vectors" / "subnets.json").read_bytes())["cases"]
