@@ -1,6 +1,6 @@
 """Laws of every population: no order of rows matters, and no scale changes shares.
 
-That weights are one whole and none is below 0 is proved, in tests/governance/prove.
+That weights are one whole, none is below 0 and equals are paid alike: see tests/governance/prove.
 """
 
 from __future__ import annotations
@@ -44,13 +44,6 @@ def chutes_rows(draw: st.DrawFn) -> list[Row]:
     ]
 
 
-@st.composite
-def cswon_rows(draw: st.DrawFn) -> list[Row]:
-    found = draw(st.lists(hotkeys, max_size=8, unique=True))
-    scores = st.lists(units, max_size=3)
-    return [{"hotkey": hotkey, "scores": draw(scores)} for hotkey in found]
-
-
 ROUND = {"format": 1, "round": {"salt": "s", "reserved": "treasury", "share": "0.25"}}
 
 
@@ -65,14 +58,6 @@ def allocated(name: str, rows: list[Row], carry: Any = None) -> Allocation:  # n
 def test_no_scale_of_a_score_changes_its_shares(rows: list[Row], scale: int) -> None:
     larger = [{**row, "units": str(Fraction(row["units"]) * scale)} for row in rows]
     assert allocated("chutes", larger).weights == allocated("chutes", rows).weights
-
-
-@_DRAWN
-@given(cswon_rows())
-def test_of_equal_miners_none_is_preferred(rows: list[Row]) -> None:
-    twins = [{**row, "hotkey": f"{row['hotkey']}{twin}"} for row in rows for twin in "12"]
-    weights = tallystick.allocate(rules_of("cswon"), twins).weights
-    assert all(weights[f"{row['hotkey']}1"] == weights[f"{row['hotkey']}2"] for row in rows)
 
 
 @_DRAWN

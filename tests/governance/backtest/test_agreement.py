@@ -1,13 +1,12 @@
 """Every place that tells a figure of a back-test tells the same, which plain Python makes of rows.
 
-The terminal, its JSON, ``summary.json``, the page and the table of miners are compared with shares
-that are summed here, record by record, from what scoring each record alone gives.
+The terminal, its JSON, ``summary.json`` and the page are compared with shares that are divided here
+from the amounts of the table of miners; that these are sums of scores, `test_counting` says.
 """
 
 import json
 import random
 import re
-from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
 from html import unescape
@@ -21,9 +20,7 @@ from cli.command import run
 from examples import fast_rows
 from governance.backtest.histories import made, written
 
-import tallystick
 from tallystick.io.text import short
-from tallystick.scoring.scorer import Scorer
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -57,38 +54,6 @@ def history(seed: int, chance: random.Random) -> list[Row]:
     return rows + chance.sample(rows, chance.choice([0, 0, 2]))
 
 
-def thresholds(folder: Path, candidate: str) -> dict[int, dict[str, dict[str, Decimal]]]:
-    """By epoch and skill type, the thresholds that the replay of a candidate has."""
-    found: dict[int, dict[str, dict[str, Decimal]]] = defaultdict(lambda: defaultdict(dict))
-    for row in pq.read_table(folder / "thresholds.parquet").to_pylist():
-        if row["candidate"] == candidate:
-            found[row["epoch"]][row["skill_type"]][row["threshold"]] = row["value"]
-    return found
-
-
-def scored(rows: list[Row], rules: Scorer, tracked: dict[int, Any] | None) -> list[Any]:
-    """What each record gives alone; with a replay by the thresholds of its epoch, and once."""
-    if tracked is None:
-        return [rules.score(row) for row in rows]
-    by_epoch = {epoch: rules.with_thresholds(found) for epoch, found in tracked.items()}
-    known, found = set[tuple[Any, ...]](), []
-    for row in rows:
-        who = (row["validator"], row["miner"]["hotkey"], row["skill_type"], row["task_id"])
-        if (*who, row["epoch"], row["round"]) not in known:
-            known.add((*who, row["epoch"], row["round"]))
-            found.append(by_epoch[row["epoch"]].score(row))
-    return found
-
-
-def shares(results: list[Any]) -> Shares | None:
-    """By miner; None where nobody has anything."""
-    sums: dict[str, Fraction] = defaultdict(Fraction)
-    for each in results:
-        sums[each.miner_hotkey] += Fraction(each.emission or 0)
-    whole = sum(sums.values())
-    return {hotkey: amount / whole for hotkey, amount in sums.items()} if whole else None
-
-
 def published(value: Fraction) -> Decimal:
     """Nine places, half to even."""
     return Decimal(round(value * 10**9)).scaleb(-9)
@@ -100,7 +65,7 @@ def percent(value: Decimal, places: int = 2) -> str:
 
 @attrs.frozen
 class Truth:
-    """What rows sum to.
+    """Figures of the rows of the tables.
 
     Attributes:
         old: the shares under the baseline.
@@ -111,6 +76,24 @@ class Truth:
     old: Shares
     new: Shares
     flips: int
+
+    @classmethod
+    def of(cls, folder: Path) -> "Truth | None":
+        """Read the tables; None where nobody has anything under one of the rule sets."""
+        rows = pq.read_table(folder / "miners.parquet").to_pylist()
+        sides = list[Shares]()
+        for side in ("baseline", "candidate"):
+            amounts = {
+                row["miner_hotkey"]: Fraction(row[f"{side}_amount"])
+                for row in rows
+                if row["skill_type"] is None
+            }
+            whole = sum(amounts.values())
+            if not whole:
+                return None
+            sides.append({hotkey: amount / whole for hotkey, amount in amounts.items()})
+        flips = pq.read_table(folder / "flips.parquet").to_pylist()
+        return cls(*sides, sum(row["baseline_tier"] != row["candidate_tier"] for row in flips))
 
     @property
     def moved(self) -> Decimal:
@@ -156,20 +139,10 @@ def check(seed: int, proposals: tuple[str, ...], folder: Path) -> bool:
     assert first.startswith("thresholds  those of ")
     assert ("a new network" in first) is not with_state
     (found,), (result,) = summary["candidates"], told["results"]
-    names = (summary["baseline"]["name"], found["name"])
-    before, after = (
-        scored(
-            rows,
-            tallystick.load(reference),
-            thresholds(folder / "out", name) if with_state else None,
-        )
-        for reference, name in zip(references, names, strict=True)
-    )
-    old, new = shares(before), shares(after)
-    if old is None or new is None:
+    truth = Truth.of(folder / "out")
+    if truth is None:
         assert found["overall"]["share_moved"] is result["share_moved"] is None
         return False
-    truth = Truth(old, new, sum(a.tier != b.tier for a, b in zip(before, after, strict=True)))
     check_json(truth, found, result)
     check_tables(truth, found, folder / "out")
     check_texts(truth, found, text, (folder / "out" / "report.html").read_text())

@@ -13,16 +13,11 @@ from tallystick.errors import RuleSetError, TallystickError
 from tallystick.plugins.registry import installed
 from tallystick.rules.edit import edits, rescaled
 from tallystick.rules.loading import load
-from tallystick.rules.reading import read_text
-from tallystick.rules.toml import parse
 from tallystick_governance.backtest.candidates import (
     candidates_of,
-    document_text,
     parse_sweep,
     points,
 )
-
-SHIPPED = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 
 
 @pytest.mark.parametrize(
@@ -74,13 +69,6 @@ def test_of_equal_remainders_the_first_by_name_gets_more() -> None:
     assert {k: str(v) for k, v in found.items()} == {
         "d": "0.5", "c": "0.166", "b": "0.167", "a": "0.167",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("reference", SHIPPED)
-def test_the_text_of_a_document_says_the_same(reference: str) -> None:
-    loaded = load(reference, installed())
-    text = document_text(parse(loaded.text, "").data)
-    assert read_text(text, loaded.path, installed()).digest == loaded.digest
 
 
 def test_a_candidate_is_the_rule_set_that_a_file_would_be(tmp_path: Path) -> None:

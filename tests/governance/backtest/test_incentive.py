@@ -262,12 +262,9 @@ def test_the_parameters_of_the_subnet_can_be_given(validators: Path, tmp_path: P
     ("text", "message"),
     [
         ('{"kapa": 1}', "kapa: found an unknown key"),
-        ('{"kappa": 65536}', "kappa: found 65536"),
         ("[]", "found [], expected an object"),
         ('{"max_validators": 0}', "found max_validators 0"),
         ('{"owner_uid": 60000}', "owner_uid: found 60000, expected none, as a list of validators"),
-        ('{"owner_uid": 0}', "owner_uid: found 0, expected none"),
-        ("{", "expected"),
     ],
 )
 def test_wrong_parameters_are_told_by_file_and_key(

@@ -18,7 +18,7 @@ from tallystick_governance.lint.catalog import installed_lints
 
 STEEP = """
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check, more
+from tallystick.scoring.lint import check, comparison, more
 
 tallystick_api = 1
 
@@ -45,9 +45,22 @@ def too_heavy(scorer):
                 )
 
 
-LINTS = (too_heavy,)
+@comparison("acme/other-weights", "warning")
+def other_weights(old, new):
+    '''Weights that are not those of before.
+
+    Acme wants weights to stay.
+
+    Remedy: leave the weights.
+    '''
+    for name, rules in new.rule_set.skill_types.items():
+        if rules.weights != old.rule_set.skill_types[name].weights:
+            yield Finding(("skill_types", name, "weights"), "other weights")
+
+
+LINTS = (too_heavy, other_weights)
 """
-CODE = "acme/too-heavy"
+CODE, COMPARISON = "acme/too-heavy", "acme/other-weights"
 
 
 @pytest.fixture
@@ -109,7 +122,7 @@ def test_it_is_selected_and_explained_by_its_code(site: Path, rules: Path) -> No
     assert said.startswith(f"{CODE} (warning)\n")
     assert "no axis to have more than half of the weights" in said
     every = run("rules", "lint", "--explain", "all", "--json").json()
-    assert every[-1]["code"] == CODE
+    assert [each["code"] for each in every[-2:]] == [CODE, COMPARISON]
     mistyped = run("rules", "lint", rules, "--select", "acme/too-heavi")
     assert "did you mean 'acme/too-heavy'" in mistyped.err
 
@@ -125,7 +138,10 @@ UNSOUND = {
     "other-owner": (STEEP.replace("acme/", "apex/"), "found the code 'apex/too-heavy'"),
     "capitals": (STEEP.replace("too-heavy", "Too_Heavy"), "found the code 'acme/Too_Heavy'"),
     "no-text": (STEEP.replace('"acme/too-heavy"', "None"), "found the code None"),
-    "twice": (STEEP.replace("(too_heavy,)", "(too_heavy,) * 2"), "found two checks acme/too-heavy"),
+    "twice": (
+        STEEP.replace("(too_heavy,", "(too_heavy, too_heavy,"),
+        "found two checks acme/too-heavy",
+    ),
     "severity": (STEEP.replace('"warning"', '"fatal"'), "found the severity 'fatal'"),
     "no-sentence": (
         STEEP.replace("An axis that outweighs all others.", ""),
@@ -173,7 +189,7 @@ def test_a_lint_that_fails_is_told_and_the_rest_works(
 ) -> None:
     own = run("rules", "lint", rules, "--json").json()
     start = STEEP.index("    for name, bound")
-    end = STEEP.index("\n\nLINTS")
+    end = STEEP.index("\n\n@comparison")
     offer(site, f"{STEEP[:start]}    {body}\n{STEEP[end:]}")
     installed_lints.cache_clear()
     found = run("rules", "lint", rules, "--json")
@@ -207,33 +223,6 @@ def test_lints_of_a_missing_package_of_ours_are_told_and_the_rest_works(
     assert "weights-forget" in installed_lints().checks
 
 
-LIGHTER = """
-from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import comparison
-
-tallystick_api = 1
-
-
-@comparison(
-    "acme/other-weights",
-    "warning",
-)
-def other_weights(old, new):
-    '''Weights that are not those of before.
-
-    Acme wants weights to stay.
-
-    Remedy: leave the weights.
-    '''
-    for name, rules in new.rule_set.skill_types.items():
-        if rules.weights != old.rule_set.skill_types[name].weights:
-            yield Finding(("skill_types", name, "weights"), "other weights")
-
-
-LINTS = (other_weights,)
-"""
-
-
 def even_weights(folder: Path) -> Path:
     path = folder / "old.toml"
     path.write_text(
@@ -245,22 +234,20 @@ def even_weights(folder: Path) -> Path:
 def test_a_stranger_s_comparison_is_made_beside_another_rule_set(
     site: Path, rules: Path, tmp_path: Path
 ) -> None:
-    offer(site, LIGHTER)
-    code = "acme/other-weights"
-    found = run("rules", "lint", rules, "--select", code, "--json")
+    offer(site, STEEP)
+    only = ("--select", COMPARISON, "--json")
+    found = run("rules", "lint", rules, *only)
     assert (found.json()["findings"], found.err) == ([], "")
-    beside = run(
-        "rules", "lint", rules, "--against", even_weights(tmp_path), "--select", code, "--json"
-    )
+    beside = run("rules", "lint", rules, "--against", even_weights(tmp_path), *only)
     assert [each["message"] for each in beside.json()["findings"]] == ["other weights"]
 
 
 def test_a_comparison_that_fails_is_told_and_the_rest_works(
     site: Path, rules: Path, tmp_path: Path
 ) -> None:
-    offer(site, LIGHTER.replace("old.rule_set", "old.nothing"))
+    offer(site, STEEP.replace("old.rule_set", "old.nothing"))
     found = run("rules", "lint", rules, "--against", even_weights(tmp_path), "--json")
     assert found.status == 0
-    assert "acme/other-weights" in found.err
+    assert COMPARISON in found.err
     (refused,) = found.json()["refused"]
-    assert refused["name"] == "acme/other-weights"
+    assert refused["name"] == COMPARISON
