@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from state.subnet import TYPES, missed, record
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick_governance.backtest import report
-from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
+from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep
 from tallystick_governance.backtest.incentive import Network
 from tallystick_governance.backtest.outcome import Outcome
 from tallystick_governance.backtest.run import backtest
@@ -31,6 +32,8 @@ NAMES = ("rerun_pass", "rerun_fail", "probe_fail", "collusion_flag", "parse_fail
 EPOCHS = (0, 1, 2, 4)
 Records = list[dict[str, Any]]
 Weights = dict[str, int]
+States = tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]
+"""Thresholds by skill type, and reputations by miner."""
 
 
 def made(seed: int) -> Records:
@@ -187,21 +190,58 @@ def close_epoch(
     return rounds
 
 
-def by_hand(
-    folder: Path, reference: str, records: Records, groups: Records | None = None
+def by_hand(  # noqa: PLR0913  # of the life of a ledger
+    folder: Path,
+    reference: str,
+    records: Records,
+    groups: Records | None = None,
+    *,
+    switches: Sequence[Switch] = (),
+    states: dict[int, States] | None = None,
 ) -> dict[int, Weights]:
-    """The weights of a ledger that is fed the records, as each epoch ends."""
+    """The weights of a ledger that is fed the records, as each epoch ends.
+
+    Args:
+        folder: of the ledger.
+        reference: its first rules.
+        records: of all epochs.
+        groups: of the records.
+        switches: rules that it adopts.
+        states: takes thresholds and reputations as each epoch begins, and those after the last.
+    """
     folder.mkdir(parents=True)
     found = {}
     with Ledger.create(str(folder / "state.db"), reference) as ledger:
         register(ledger, records)
-        for epoch in range(max(EPOCHS) + 1):
+        for switch in switches:
+            ledger.adopt(switch.reference, switch.epoch)
+        for epoch in range(max(EPOCHS) + 2):
+            with ledger.queries() as queries:
+                if states is not None:
+                    live = queries.state.miners.items()
+                    reputations = {hotkey: dict(miner.reputation) for hotkey, miner in live}
+                    states[epoch] = deepcopy(dict(queries.state.thresholds)), reputations
             rounds = close_epoch(ledger, folder, records, epoch, groups)
             with ledger.queries() as queries:
                 if rounds:
                     line = queries.line_weights(queries.named_line(None))
                     found[epoch] = {key: nano for key, nano in line.weights.items() if nano}
     return found
+
+
+def check_states(folder: Path, candidate: str, states: Mapping[int, States]) -> None:
+    """Hold the tables of a replay to the states of a ledger as each epoch of records begins."""
+    tables = (
+        ("thresholds", "skill_type", "threshold", "value"),
+        ("reputations", "miner_hotkey", "skill_type", "reputation"),
+    )
+    for side, (name, owner, key, value) in enumerate(tables):
+        found: dict[int, Any] = {epoch: {} for epoch in (*EPOCHS, max(EPOCHS) + 1)}
+        for row in parquet.read_table(folder / f"{name}.parquet").to_pylist():
+            if row["candidate"] == candidate:
+                own = found[row["epoch"]].setdefault(row[owner], {})
+                own[row[key]] = from_decimal(row[value])
+        assert found == {epoch: states[epoch][side] for epoch in found}
 
 
 def told(words: Sequence[str], status: int = 0) -> str:

@@ -14,8 +14,10 @@ from governance.backtest.histories import (
     EPOCHS,
     MINERS,
     Records,
+    States,
     Weights,
     by_hand,
+    check_states,
     close_epoch,
     few_epochs,
     made,
@@ -28,6 +30,7 @@ from state.subnet import TYPES
 from state.variants import variant
 
 import tallystick
+from tallystick_governance.backtest.candidates import Switch
 from tallystick_governance.backtest.outcome import MinerTotals, WeightOutcome
 from tallystick_governance.backtest.statistics import Bootstrap
 from tallystick_governance.backtest.weights import NOBODY, compare_weights
@@ -65,7 +68,11 @@ SEEDS = [pytest.param(seed, marks=[pytest.mark.nightly] if seed else []) for see
 def test_the_effect_is_that_of_ledgers_digit_for_digit(tmp_path: Path, seed: int) -> None:
     references, records = PAIRS[seed % len(PAIRS)], made(seed)
     path = written(tmp_path / "history.jsonl", records)
-    ledgers = [by_hand(tmp_path / reference, reference, records) for reference in references]
+    states: list[dict[int, States]] = [{}, {}]
+    ledgers = [
+        by_hand(tmp_path / reference, reference, records, states=own)
+        for reference, own in zip(references, states, strict=True)
+    ]
     effect = weight_effect(path, *map(tallystick.load, references))
     parts = [moved_by_hand(ledgers[0][epoch], ledgers[1][epoch]) for epoch in sorted(ledgers[0])]
     assert effect.epochs == EPOCHS
@@ -79,6 +86,27 @@ def test_the_effect_is_that_of_ledgers_digit_for_digit(tmp_path: Path, seed: int
     words = [w for reference in references for w in ("--rules", reference)]
     told(["backtest", str(path), *words, "--with-state", "-o", str(folder)])
     assert [weights_of(folder, reference) for reference in references] == ledgers
+    for reference, own in zip(references, states, strict=True):
+        check_states(folder, reference, own)
+    assert len({str(thresholds) for thresholds, _ in states[0].values()}) > 1
+
+
+@pytest.mark.nightly
+def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Path) -> None:
+    records, out, states = made(9), tmp_path / "out", dict[int, States]()
+    switches = Switch("skills@1.1.0", 2), Switch("skills@1.2.0", 4)
+    first = "skills@1.0.0"
+    ledger = by_hand(tmp_path / "hand", first, records, switches=switches, states=states)
+    path = written(tmp_path / "history.jsonl", records)
+    adopted = [word for s in switches for word in ("--adopt", f"{s.reference}@{s.epoch}")]
+    told(["backtest", str(path), "--rules", first, *adopted, "--with-state", "-o", str(out)])
+    name = f"{first}→skills@1.1.0@2→skills@1.2.0@4"
+    assert weights_of(out, name) == ledger
+    check_states(out, name, states)
+    # what is counted of records is what the epochs are closed with
+    (found,) = json.loads((out / "summary.json").read_text())["candidates"]
+    state = found["state"]["overall"]
+    assert {key: found["overall"][key] for key in state} == state
 
 
 @pytest.mark.nightly
@@ -209,14 +237,6 @@ def test_the_mean_is_over_the_epochs_and_nobody_counts() -> None:
     assert found.distribution.before == (NANO * 3 // 4, NANO // 4, 0)
     assert found.distribution.after == (NANO * 3 // 8, NANO // 8, NANO // 2)
     assert found.reasons == ("", "kept: too low")
-
-
-def test_a_slot_that_burns_stands_beside_the_miners() -> None:
-    miners = [MinerTotals("a", 0)]
-    found = compare_weights(miners, weights({"a": 1}), weights({"a": 1, "uid:7": 1}))
-    assert found.distribution is not None
-    assert [(m.hotkey, m.uid) for m in found.distribution.miners] == [("a", 0), ("uid:7", 7)]
-    assert found.share_moved == NANO // 2
 
 
 @pytest.mark.parametrize("epochs", [2, 5, 300])
