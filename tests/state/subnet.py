@@ -139,6 +139,12 @@ def begun(
     return ledger
 
 
+def standing_of(ledger: Ledger) -> tuple[int, str, str]:
+    """The end of the log and the digest of the state: no change leaves both as they were."""
+    with ledger.queries() as queries:
+        return queries.head.entries, queries.head.hash, queries.digest()
+
+
 def carry_of(ledger: Ledger, line: str) -> dict[str, dict[str, int]]:
     """The columns that a line carries, in nano by hotkey."""
     with ledger.queries() as queries:

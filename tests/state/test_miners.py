@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from state.chronicle import digest_of
-from state.subnet import TYPES, in_nano, record
+from state.subnet import TYPES, in_nano, record, standing_of
 
 from tallystick.errors import StateError
 from tallystick_state.ledger import Ledger
@@ -19,11 +18,6 @@ PYTHON, RAG = "executable_python", "rag_knowledge"
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as found:
         yield found
-
-
-def entries(ledger: Ledger) -> int:
-    with ledger.queries() as queries:
-        return queries.head.entries
 
 
 def reputation(ledger: Ledger, hotkey: str) -> dict[str, int]:
@@ -85,9 +79,9 @@ def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger) -> None:
 
 def test_the_same_registration_again_changes_nothing(ledger: Ledger) -> None:
     ledger.register("hk-1", 1, [PYTHON, RAG])
-    before = digest_of(ledger), entries(ledger)
+    before = standing_of(ledger)
     ledger.register("hk-1", 1, [RAG, PYTHON, RAG])
-    assert (digest_of(ledger), entries(ledger)) == before
+    assert standing_of(ledger) == before
 
 
 @pytest.mark.parametrize(
@@ -106,11 +100,11 @@ def test_what_is_not_possible_changes_nothing(
     ledger: Ledger, hotkey: str, uid: int, types: list[str], message: str
 ) -> None:
     ledger.register("hk-1", 1, [PYTHON])
-    before = digest_of(ledger), entries(ledger)
+    before = standing_of(ledger)
     with pytest.raises(StateError, match=r"^found") as caught:
         ledger.register(hotkey, uid, types)
     assert message in str(caught.value)
-    assert (digest_of(ledger), entries(ledger)) == before
+    assert standing_of(ledger) == before
 
 
 NOT_POSSIBLE: list[tuple[str, tuple[object, ...], str]] = [
@@ -138,10 +132,10 @@ NOT_POSSIBLE: list[tuple[str, tuple[object, ...], str]] = [
 def test_what_is_of_another_kind_never_enters_the_log(
     ledger: Ledger, change: str, given: tuple[object, ...], said: str
 ) -> None:
-    before = entries(ledger)
+    before = standing_of(ledger)
     with pytest.raises(StateError, match=f"^found {re.escape(said)}$"):
         getattr(ledger, change)(*given)
-    assert entries(ledger) == before
+    assert standing_of(ledger) == before
 
 
 def test_numbers_of_numpy_register_as_those_of_python(ledger: Ledger) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from state import subnet
 from state.chronicle import digest_of
-from state.subnet import Record, event, hotkeys, record
+from state.subnet import Record, event, hotkeys, record, standing_of
 from state.variants import put, variant
 
 from tallystick import Ledger, Reject, Result
@@ -218,11 +218,6 @@ def test_a_step_without_a_good_record_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(StateError, match="found 'skip' for bad, expected refuse or reject"):
             ledger.close_round([record("t1")], bad="skip")  # type: ignore[arg-type]
         assert standing_of(ledger) == before
-
-
-def standing_of(ledger: Ledger) -> tuple[str, int]:
-    with ledger.queries() as queries:
-        return queries.digest(), queries.info().entries
 
 
 def test_a_bad_record_does_not_lose_the_groups_of_a_step(tmp_path: Path) -> None:

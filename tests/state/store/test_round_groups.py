@@ -11,7 +11,7 @@ from cli.command import run
 from examples import fast_rows
 from state import subnet
 from state.chronicle import digest_of
-from state.subnet import Record, record, written
+from state.subnet import Record, record, standing_of, written
 
 import tallystick
 from tallystick.errors import DamagedError, InputError, RefusedError
@@ -78,16 +78,6 @@ def flags(ledger: Ledger, epoch: int) -> list[tuple[str, int, str | None]]:
         events = [each for each in transaction.events(epoch) if each.validator == ENGINE]
     assert all(each.events == ("collusion_flag",) for each in events)
     return [(each.hotkey, each.round, each.id) for each in events]
-
-
-def standing(ledger: Ledger) -> tuple[str, int, str]:
-    with ledger.queries() as queries:
-        info = queries.info()
-    with ledger.store.reading() as transaction:
-        head = transaction.head()
-    assert head is not None
-    assert info is not None
-    return head.hash, head.entries, str(head.state)
 
 
 def test_records_get_the_consensus_of_their_group(where: str) -> None:
@@ -167,10 +157,10 @@ def flags_of_three() -> list[tuple[str, int, str | None]]:
 def test_groups_of_other_records_change_nothing(tmp_path: Path) -> None:
     records, (_, other) = of_round(0)[0], of_round(1)
     with begun(str(tmp_path / "s.db"), "skills@1.1.0") as ledger:
-        before = standing(ledger)
+        before = standing_of(ledger)
         with pytest.raises(InputError, match="found no record of any of 1 group, expected the gr"):
             ledger.close_round(records, groups=[other])
-        assert standing(ledger) == before
+        assert standing_of(ledger) == before
         # a group more than there are records of is no mistake
         ledger.close_round(records, groups=[of_round(0)[1], other])
 
