@@ -68,6 +68,13 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Lived:
     return lives(tmp_path_factory.mktemp("mine"), "mine")
 
 
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    """The same without a record."""
+    folder = tmp_path_factory.mktemp("lacking")
+    return lives(folder, "lacking", lambda lines: lines.remove(submitted(lines)))
+
+
 def submitted(lines: list[Record]) -> Record:
     """The first record with a submission."""
     return next(line for line in lines if "submission" in line)
@@ -136,10 +143,9 @@ def test_a_state_is_equal_to_its_export_and_a_shorter_one_is_behind(
     assert verdict.reason == "what both have is the same; side b is 3 epochs behind"
 
 
-def test_a_record_that_one_side_lacks_is_named(mine: Lived, tmp_path: Path) -> None:
-    theirs = lives(tmp_path, "theirs", lambda lines: lines.remove(submitted(lines)))
+def test_a_record_that_one_side_lacks_is_named(mine: Lived, lacking: Lived) -> None:
     for side in (mine.export, mine.store):
-        verdict = audit_states(side, theirs.export)
+        verdict = audit_states(side, lacking.export)
         assert (verdict.kind, verdict.wrong) == ("membership", "undecided")
         assert (verdict.epoch, verdict.step) == (EPOCH, "inputs")
         assert verdict.rows["b"] is None
@@ -244,15 +250,18 @@ def test_an_export_that_was_cut_or_forged_elsewhere_is_no_side(mine: Lived, tmp_
     assert "none.db: found no such file, expected a store or an export of a state" in done.err
 
 
-def test_of_an_epoch_that_was_pruned_the_step_is_named(mine: Lived, tmp_path: Path) -> None:
-    theirs = lives(tmp_path, "theirs", lambda lines: lines.remove(submitted(lines)))
-    with Ledger.open(theirs.store) as ledger:
+def test_of_an_epoch_that_was_pruned_the_step_is_named(
+    mine: Lived, lacking: Lived, tmp_path: Path
+) -> None:
+    pruned = tmp_path / "pruned.db"
+    import_state(lacking.export, pruned)
+    with Ledger.open(pruned) as ledger:
         ledger.prune(EPOCH + 1)
-    verdict = audit_states(mine.store, theirs.store)
+    verdict = audit_states(mine.store, pruned)
     where = verdict.epoch, verdict.step, verdict.key, verdict.wrong
     assert where == (EPOCH, "inputs", None, "undecided")
     assert "side b has pruned the records" in verdict.reason
-    shown = run("audit", "states", mine.store, theirs.store)
+    shown = run("audit", "states", mine.store, pruned)
     assert shown.out.startswith(f"membership: epoch {EPOCH}, step inputs\n")
 
 

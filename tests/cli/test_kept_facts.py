@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from cli.command import Finished, run
+from state import subnet
 from state.store.test_round_groups import begun, of_round
 from state.subnet import record, written
 
@@ -22,10 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number in range(2):
         made = [record(f"t{number}{each}", each, round=number, consensus=0.7) for each in hotkeys]
         written(Path(f"round-{number}.jsonl"), made)
-    assert run("state", "init", "--rules", OWN, *STATE).status == 0
-    for uid, hotkey in enumerate(hotkeys):
-        types = ("--types", "executable_python,rag_knowledge")
-        assert run("miner", "register", hotkey, "--uid", str(uid), *types, *STATE).status == 0
+    subnet.begun("state.db", OWN, hotkeys, ["executable_python", "rag_knowledge"]).close()
     return tmp_path
 
 

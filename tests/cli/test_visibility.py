@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cli.stores import Subnet
 from examples import fast_rows
-from state.subnet import record
+from state.subnet import begun, record
 from state.variants import put, variant
 
 PYTHON = "executable_python"
@@ -22,9 +22,7 @@ def under(
     changes = (put(shown, "reputation", "visibility", key) for key, shown in words.items())
     path = variant(tmp_path, "skills@1.2.0", "1.2.9", *changes)
     subnet = Subnet(tmp_path / "s.db", tmp_path)
-    subnet.do("state", "init", "--rules", path)
-    for uid, hotkey in enumerate(("hk-1", "hk-2")):
-        subnet.do("miner", "register", hotkey, "--uid", str(uid), "--types", PYTHON)
+    begun(subnet.where, path, ("hk-1", "hk-2")).close()
     subnet.do("round", "close", subnet.lines(record("t1"), record("t2", "hk-2", consensus=0.5)))
     subnet.do("epoch", "close", "--epoch", "0")
     return subnet

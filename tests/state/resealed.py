@@ -21,23 +21,18 @@ def reseal(path: Path) -> None:
         # a copy that a power failure may take
         driver.execute("PRAGMA synchronous = OFF")
         driver.execute("BEGIN")
-        reseal_rows(driver)
+        for seq, kind, body, previous in driver.execute(
+            "SELECT seq, kind, body, previous FROM tallystick_log"
+        ).fetchall():
+            found = bytes.fromhex(chained(previous.hex(), seq, str(kind), str(body)).hash)
+            driver.execute("UPDATE tallystick_log SET hash = ? WHERE seq = ?", (found, seq))
+        for table in DOCUMENTS:
+            key = table.keys[0]
+            for value, body in driver.execute(f"SELECT {key}, body FROM {table}").fetchall():  # noqa: S608  # ours
+                data = body if isinstance(body, bytes) else str(body).encode()
+                change = f"UPDATE {table} SET digest = ? WHERE {key} = ?"  # noqa: S608  # ours
+                driver.execute(change, (digest_of_bytes(data), value))
         driver.execute("COMMIT")
-
-
-def reseal_rows(driver: sqlite3.Connection) -> None:
-    """Do the same within a transaction."""
-    for seq, kind, body, previous in driver.execute(
-        "SELECT seq, kind, body, previous FROM tallystick_log"
-    ).fetchall():
-        found = bytes.fromhex(chained(previous.hex(), seq, str(kind), str(body)).hash)
-        driver.execute("UPDATE tallystick_log SET hash = ? WHERE seq = ?", (found, seq))
-    for table in DOCUMENTS:
-        key = table.keys[0]
-        for value, body in driver.execute(f"SELECT {key}, body FROM {table}").fetchall():  # noqa: S608  # ours
-            data = body if isinstance(body, bytes) else str(body).encode()
-            change = f"UPDATE {table} SET digest = ? WHERE {key} = ?"  # noqa: S608  # ours
-            driver.execute(change, (digest_of_bytes(data), value))
 
 
 Pairs = list[tuple[str, str]]
