@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from state import subnet
 from state.chronicle import digest_of
-from state.subnet import event, record, written
+from state.subnet import Record, event, record, written
 from state.variants import put, variant
 
 import tallystick
@@ -26,6 +26,7 @@ from tallystick_state.claims import AllowedValidators, Rank
 from tallystick_state.entries import CloseEpoch, Register, begin
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog
+from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import verify
@@ -272,6 +273,28 @@ def test_a_forged_record_that_comes_first_does_not_block_the_round_of_its_valida
         (alone,), _ = ledger.close_round(tmp_path / "own.jsonl")
         # who the state is of, and what was forged, is no part of it
         assert (alone.scores, digest_of(ledger)) == (closed.scores, digest)
+
+
+def test_flags_for_tasks_that_never_were_or_of_one_validator_alone_eject_nobody(
+    tmp_path: Path,
+) -> None:
+    """The tasks of the one are known here: it made them up as well."""
+
+    def flags(task: str, *validators: str) -> list[Record]:
+        return [event(f"{task} {v}", "collusion_flag", task, validator=v) for v in validators]
+
+    with begun(tmp_path) as ledger:
+        for task in ("t1", "t2", "t3"):
+            ledger.import_events([record(task), *flags(task, "val-1")])
+        never = ledger.import_events(flags("never", "v1", "v2", "v3"))
+        assert (never.events, never.quarantined) == (0, {"unknown-task": 3})
+        with ledger.queries() as queries:
+            miner = queries.state.miners["hk-1"]
+        assert (miner.flags, dict(miner.flagged_by)) == (3, {"val-1": 3})
+        assert not is_ejected(ledger.rules, miner)
+        ledger.import_events([record("t1", validator="val-2"), *flags("t1", "val-2")])
+        with ledger.queries() as queries:
+            assert is_ejected(ledger.rules, queries.state.miners["hk-1"])
 
 
 # ------------------------------------------------------------------------------------- quarantine
