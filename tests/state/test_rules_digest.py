@@ -52,10 +52,8 @@ def test_the_commands_print_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     with Ledger.create("a.db", BEGUN) as ledger:
         ledger.adopt(NEW, 2)
-        state, rules = digests(ledger)
+        _, rules = digests(ledger)
     on = ("--state", "a.db")
-    info = run("state", "info", *on, "--json").json()
-    assert (info["state_digest"], info["rules_digest"]) == (state, rules)
     assert f"rules digest   {rules}" in run("state", "info", *on).out
     assert run("state", "checkpoint", *on, "--json").json()["rules_digest"] == rules
     told = run("state", "checkpoint", "-o", "checkpoint.txt", *on).out
