@@ -242,23 +242,6 @@ def test_a_file_that_was_cut_is_refused(
 
 
 @pytest.mark.nightly
-def test_facts_of_other_schemas_in_a_folder_are_named(
-    made: dict[str, bytes], tmp_path: Path
-) -> None:
-    folder, output = tmp_path / "history", tmp_path / "out.jsonl"
-    folder.mkdir()
-    (folder / "a.jsonl").write_bytes(made["lines"])
-    for name in ("b.parquet", "c.parquet"):
-        (folder / name).write_bytes(made["facts"])
-    _rewritten(folder / "c.parquet", WRONG["schema"][0])
-    said = message_of(run("score", folder, *RULES, "-o", output))
-    assert said.startswith(f"{folder / 'c.parquet'}: found facts of mcp_server made with")
-    again = run("backtest", folder, *RULES, "--rules", "skills@1.1.0", "-o", tmp_path / "out")
-    assert message_of(again) == said
-    assert list(tmp_path.iterdir()) == [folder]
-
-
-@pytest.mark.nightly
 def test_a_million_records_stay_below_a_gigabyte(tmp_path: Path) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
     block = b"".join(lines(31, 2000, SKILLS))
