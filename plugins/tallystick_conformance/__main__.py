@@ -8,7 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-from tallystick_conformance.checks import check
+import attrs
+
+from tallystick_conformance.checks import answers
 
 
 def main() -> None:
@@ -16,12 +18,10 @@ def main() -> None:
     target, place = sys.argv[1:]
     before = json.load(sys.stdin)
     with Path(place).open("ab") as file:
-
-        def say(kind: str, value: object = None) -> None:
-            file.write(json.dumps([kind, value], default=repr).encode() + b"\n")
+        for kind, value in answers(target, before):
+            plain = attrs.asdict(value) if attrs.has(type(value)) else value
+            file.write(json.dumps([kind, plain], default=repr).encode() + b"\n")
             file.flush()
-
-        check(target, say, before)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The checks, one after the other, and the process that they run in.
+"""The checks, one after the other, and what the process that they run in answers.
 
-They answer one line at a time, each as soon as it is known, so that it is kept when the process
-ends before its time. What the plugin prints takes no part in it.
+Answers come one at a time, each as soon as it is known, so that it is kept when the process ends
+before its time. What the plugin prints takes no part in it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Protocol, Self
-
-import attrs
+from typing import Any, Self
 
 from tallystick.canonical import digest as digest_of
 from tallystick.diagnostics import Diagnostic
@@ -39,12 +37,8 @@ from tallystick_conformance.testing.samples import SEED, generated
 Check = Callable[[Subject], Iterator[Diagnostic]]
 
 
-class Say(Protocol):
-    """Writes one line of answers at once."""
-
-    def __call__(self, kind: str, value: object = None, /) -> None:
-        """Write a kind and a JSON value."""
-
+Answers = Iterator[tuple[str, Any]]
+"""Answers: a kind, and a JSON value or what was found."""
 
 IMPORT, OPAQUE, EXAMPLES = "import", "opaque", "examples"
 """The checks of which a part needs another process."""
@@ -73,18 +67,18 @@ _SHIFT_S = 34_567_890
 _CLOCKS = ("time", "monotonic", "perf_counter")
 
 
-def every(subject: Subject) -> Iterator[str | Diagnostic]:
+def every(subject: Subject) -> Answers:
     """Yield the name of each check as it begins, and what it finds.
 
     A fact that is slow, or reaches out of the process, is the last: other checks would call it
     again.
     """
     for name, check in CHECKS:
-        yield name
+        yield "begin", name
         problems = list[Diagnostic]()
         for problem in run(name, check, subject):
             problems.append(problem)
-            yield problem
+            yield "found", problem
         if any(map(opaque.is_not_to_be_called, problems)):
             return
 
@@ -100,12 +94,11 @@ def run(name: str, check: Check, subject: Subject) -> Iterator[Diagnostic]:
         yield finding("check-failed", name, message, {"place": where})
 
 
-def check(target_name: str, say: Say, before: Mapping[str, Any] | None) -> None:
+def answers(target_name: str, before: Mapping[str, Any] | None) -> Answers:
     """Check one plugin, or compare what it gives with what it gave in another process.
 
     Args:
         target_name: the name of the plugin, or the folder of its project.
-        say: writes one line of answers, a kind and a value.
         before: what the other process answered; None to check.
     """
     target = find(target_name)
@@ -116,48 +109,46 @@ def check(target_name: str, say: Say, before: Mapping[str, Any] | None) -> None:
     sys.dont_write_bytecode = True
     if before is not None:
         _shift_clocks()
-    say("begin", LOADING)
+    yield "begin", LOADING
     subject = load_subject(target)
     if isinstance(subject, Diagnostic):
-        say("found", attrs.asdict(subject))
+        yield "found", subject
     else:
-        say("about", _about(subject))
-        _check(subject, say) if before is None else _compare(subject, before, say)
-    say("end")
+        yield "about", _about(subject)
+        yield from _checked(subject) if before is None else _compared(subject, before)
+    yield "end", None
 
 
-def _check(subject: Subject, say: Say) -> None:
-    """Tell what every check finds, and what another process is to compare."""
+def _checked(subject: Subject) -> Answers:
+    """Yield what every check finds, and what another process is to compare."""
     faulty = set[str]()
-    for told in every(subject):
-        if isinstance(told, Diagnostic):
-            say("found", attrs.asdict(told))
-            faulty.add(told.where)
-        else:
-            say("begin", told)
+    for kind, value in every(subject):
+        yield kind, value
+        if isinstance(value, Diagnostic):
+            faulty.add(value.where)
     values = opaque.values_of(subject, faulty)
-    say("results", {"generated": _generated(subject), "values": values})
-    say("golden", opaque.golden_values(subject, faulty))
+    yield "results", {"generated": _generated(subject), "values": values}
+    yield "golden", opaque.golden_values(subject, faulty)
 
 
-def _compare(subject: Subject, before: Mapping[str, Any], say: Say) -> None:
-    """Tell of differences from the first process: formulas, made-up records, opaque facts."""
-    say("begin", IMPORT)
+def _compared(subject: Subject, before: Mapping[str, Any]) -> Answers:
+    """Yield differences from the first process: formulas, made-up records, opaque facts."""
+    yield "begin", IMPORT
     for formula in subject.plugin.formulas:
         if before["formulas"].get(formula.name, {}).get("digest") != formula.digest:
             message = "found another formula in another process, expected the same"
-            say("found", attrs.asdict(finding("formula-unstable", formula.name, message)))
-    say("begin", EXAMPLES)
+            yield "found", finding("formula-unstable", formula.name, message)
+    yield "begin", EXAMPLES
     made = _generated(subject)
     for name in made:
         if made[name] != before["generated"].get(name):
             message = "found other records in another process, expected the same"
-            say("found", attrs.asdict(finding("generator-unstable", name, message)))
+            yield "found", finding("generator-unstable", name, message)
     # facts of other records differ, which says nothing
     if made == before["generated"]:
-        say("begin", OPAQUE)
+        yield "begin", OPAQUE
         for problem in run(OPAQUE, lambda s: opaque.compare(s, before["values"]), subject):
-            say("found", attrs.asdict(problem))
+            yield "found", problem
 
 
 def _about(subject: Subject) -> Mapping[str, Any]:

@@ -85,21 +85,20 @@ def check(
     """
     name = path_text(target, "a plugin, by name or folder")
     plugin, end = find(name), time.monotonic() + seconds
-    first, findings = _run(plugin, _FIRST, end), _Findings(seconds)
-    findings.collect(first)
-    about, results = first.value("about"), first.value("results")
+    runs = [_run(plugin, _FIRST, end)]
+    about, results = runs[0].value("about"), runs[0].value("results")
     if about is not None and results is not None:
-        findings.collect(_run(plugin, _OTHER, end, {"formulas": about["formulas"], **results}))
+        runs.append(_run(plugin, _OTHER, end, {"formulas": about["formulas"], **results}))
     report = Report(
         plugin=plugin.name,
         version=plugin.version,
         formulas=len(about["formulas"]) if about else 0,
         skill_types=about["skill_types"] if about else 0,
-        checked=tuple(Checked(name, tuple(found)) for name, found in findings.by_check.items()),
+        checked=tuple(_checked(runs, seconds)),
     )
     if about is None or not (record or reset):
         return report
-    return _recorded(report, plugin, about, first.value("golden") or {}, reset=reset)
+    return _recorded(report, plugin, about, runs[0].value("golden") or {}, reset=reset)
 
 
 def _run(
@@ -162,36 +161,26 @@ def _lines(data: bytes) -> Iterator[tuple[str, Any]]:
         yield kind, value
 
 
-@attrs.define
-class _Findings:
-    """The findings of the runs, by the check that found them.
+def _checked(runs: Sequence[_Run], seconds: float) -> Iterator[Checked]:
+    """Yield each check that the first run began, in order, with what any run found; each once.
 
-    Attributes:
+    Args:
+        runs: the checks, and the comparison with them.
         seconds: which the runs may take altogether.
-        by_check: for each check that the first run began, in order; a finding is told once.
     """
-
-    seconds: float
-    by_check: dict[str, list[Diagnostic]] = attrs.field(factory=dict)
-
-    def collect(self, run: _Run) -> None:
-        """Add what a run found, and what is wrong with the run itself."""
-        name, is_first = LOADING, not self.by_check
-        self.by_check.setdefault(name, [])
+    begun = [LOADING, *(value for kind, value in runs[0].lines if kind == "begin")]
+    by_check = {name: list[Diagnostic]() for name in begun}
+    for run in runs:
+        name, problems = LOADING, list[tuple[str, Diagnostic]]()
         for kind, value in run.lines:
-            if kind == "begin":
-                name = value
-                if is_first:
-                    self.by_check.setdefault(name, [])
-            elif kind == "found":
-                self._add(name, Diagnostic(**value))
-        wrong = _unfinished(run, name, self.seconds)
-        if wrong is not None:
-            self._add(name, wrong)
-
-    def _add(self, name: str, problem: Diagnostic) -> None:
-        if not any(problem in found for found in self.by_check.values()):
-            self.by_check[name if name in self.by_check else [*self.by_check][-1]].append(problem)
+            name = value if kind == "begin" else name
+            problems += [(name, Diagnostic(**value))] if kind == "found" else []
+        wrong = _unfinished(run, name, seconds)
+        problems += [] if wrong is None else [(name, wrong)]
+        for check_name, problem in problems:
+            if not any(problem in found for found in by_check.values()):
+                by_check.get(check_name, by_check[begun[-1]]).append(problem)
+    yield from (Checked(name, tuple(found)) for name, found in by_check.items())
 
 
 def _unfinished(run: _Run, where: str, seconds: float) -> Diagnostic | None:
