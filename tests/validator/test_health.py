@@ -234,6 +234,17 @@ async def test_what_an_epoch_waits_for_is_logged_once(
         assert caplog.messages.count(missing.message) == 1
 
 
+async def test_a_version_key_above_ours_stops_rows(
+    validator: Validator, chain: SimulatedChain
+) -> None:
+    chain.do("set_hyperparameters", NETUID, version_key=2_000_000)
+    async with validator:
+        take(validator, 0)
+        chain.advance(EPOCH_BLOCKS + 2 * LAG + 2)
+        await validator.step()
+        assert told(validator)["version-key"].failing
+
+
 async def test_little_room_is_told_while_it_lasts(
     validator: Validator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
