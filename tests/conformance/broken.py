@@ -63,7 +63,8 @@ FORMULAS = """
 from decimal import Decimal
 
 from tallystick.plugins.author import (
-    UNIT, axis, cases, clip, composite, count, integer, number, opaque, published, require, root
+    UNIT, axis, cases, clip, count, emission, integer, label, number, opaque, published, require,
+    root,
 )
 
 care = number("checks.care")

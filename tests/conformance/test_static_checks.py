@@ -87,6 +87,11 @@ def schema(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     return {"schema": changed}
 
 
+def answer(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """The pieces of a plugin whose submissions have other properties."""
+    return schema(lambda p: change(p["submission"]["properties"]))
+
+
 def with_check(part: dict[str, Any]) -> dict[str, Any]:
     """The pieces of a plugin whose records have one check more."""
     return schema(lambda p: p["checks"]["properties"].update(by=part))
@@ -114,23 +119,15 @@ LOADING = [
 SCHEMAS = [
     (schema(lambda p: p["task"].pop("additionalProperties")), "schema-open", "properties.task"),
     (schema(lambda p: p["task"].update(additionalProperties=True)), "schema-open", "task"),
-    (schema(lambda p: p["submission"]["properties"].update(more={})), "schema-open", "more"),
-    (schema(lambda p: p["submission"]["properties"].update(more=True)), "schema-open", "more"),
+    (answer(lambda p: p.update(more={})), "schema-open", "more"),
+    (answer(lambda p: p.update(more=True)), "schema-open", "more"),
+    (answer(lambda p: p["places"].pop("items")), "schema-open", "places"),
     (
-        schema(lambda p: p["submission"]["properties"]["places"].pop("items")),
-        "schema-open",
-        "places",
-    ),
-    (
-        schema(lambda p: p["submission"]["properties"]["stops"].pop("maximum")),
+        answer(lambda p: p["stops"].pop("maximum")),
         "schema-unbounded",
-        "properties.submission.properties.stops",
+        "submission.properties.stops",
     ),
-    (
-        schema(lambda p: p["submission"]["properties"]["places"].pop("maxItems")),
-        "schema-unbounded",
-        "properties.submission.properties.places",
-    ),
+    (answer(lambda p: p["places"].pop("maxItems")), "schema-unbounded", "properties.places"),
     (with_check({"type": "object", "additionalProperties": BOOLEAN}), "schema-unbounded", "by"),
     (
         with_check({"anyOf": [{"type": "null"}, {"type": "number", "minimum": 0}]}),
@@ -159,11 +156,7 @@ FORMULA = [
     ),
     (formulas("clip(grams / most)", "4 * care * (1 - care)"), "axis-unproved", "from 0 to 4"),
     (
-        {
-            "formulas": FORMULAS.replace(
-                "clip(grams / most)", 'label("a\\nb", clip(grams / most))'
-            ).replace("integer,", "integer, label,")
-        },
+        formulas("clip(grams / most)", 'label("a\\nb", clip(grams / most))'),
         "text-unreadable",
         "acme/load@1",
     ),
@@ -328,9 +321,8 @@ def test_a_formula_that_a_rule_set_uses_is_refuted_by_a_record(
 
 
 def test_an_emission_is_refuted_through_the_quality_of_a_record(tmp_path: Path) -> None:
-    text = FORMULAS.replace("axis, cases", "axis, emission, published, cases")
-    text += (
-        '\n@emission("acme/paid@1", within=(0, 1))\ndef paid(p):\n'
+    text = (
+        f'{FORMULAS}\n@emission("acme/paid@1", within=(0, 1))\ndef paid(p):\n'
         '    return published("base_weight") * published("quality")\n'
     )
     section = '[emission]\nformula = "acme/paid@1"\n\n[skill_types.parcel]\nbase_weight = 1.5'
