@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli.command import run
+from cli.command import Finished, run
 from consensus.vectors import RULE_SETS, cases
 from state.store.test_round_groups import of_round
 from state.subnet import written
@@ -18,17 +18,20 @@ def lines(path: Path) -> list[Json]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def consensus(folder: Path, *more: str | Path, rules: str = "skills@1.1.0") -> Finished:
+    """Run the command on the groups of a folder."""
+    groups, output = folder / "groups.jsonl", folder / "out.jsonl"
+    return run("consensus", groups, "--rules", rules, "-o", output, *more)
+
+
 def test_every_case_is_a_line_as_it_is_expected(tmp_path: Path) -> None:
     version = [*RULE_SETS][-1]
     groups = [case["group"] for case in cases("consensus")]
     written(tmp_path / "groups.jsonl", groups)
-    output = tmp_path / "out.jsonl"
-    found = run(
-        *("consensus", str(tmp_path / "groups.jsonl"), "--rules", RULE_SETS[version][0]),
-        *("-o", str(output), "--reruns", str(tmp_path / "reruns.jsonl")),
-    )
+    more = ("--reruns", tmp_path / "reruns.jsonl")
+    found = consensus(tmp_path, *more, rules=RULE_SETS[version][0])
     assert (found.status, found.err) == (0, "")
-    told, reruns = lines(output), iter(lines(tmp_path / "reruns.jsonl"))
+    told, reruns = lines(tmp_path / "out.jsonl"), iter(lines(tmp_path / "reruns.jsonl"))
     for case, group, line in zip(cases("consensus"), groups, told, strict=True):
         assert list(line) == ["task_id", "round", "validator", "skill_type", "members"]
         assert {key: line[key] for key in [*line][:4]} == {key: group[key] for key in [*line][:4]}
@@ -51,21 +54,12 @@ def test_records_get_the_consensus_that_scoring_then_reads(tmp_path: Path) -> No
     alone = json.loads(json.dumps(records[0] | {"task_id": "without a group"}))
     written(tmp_path / "records.jsonl", [*records, alone])
     written(tmp_path / "groups.jsonl", [group])
-    found = run(
-        *("consensus", str(tmp_path / "groups.jsonl"), "--rules", "skills@1.1.0"),
-        *(
-            "-o",
-            str(tmp_path / "out.jsonl"),
-            "--records",
-            str(tmp_path / "records.jsonl"),
-            "--json",
-        ),
-    )
+    found = consensus(tmp_path, "--records", tmp_path / "records.jsonl", "--json")
     assert found.status == 0
     assert (found.json()["records"], found.json()["filled"]) == (6, 5)
     filled = tmp_path / "out.jsonl.records.jsonl"
     scored = tmp_path / "scored.jsonl"
-    assert run("score", str(filled), "--rules", "skills@1.1.0", "-o", str(scored)).status == 0
+    assert run("score", filled, "--rules", "skills@1.1.0", "-o", scored).status == 0
     (line,) = lines(tmp_path / "out.jsonl")
     assert [row["consensus"] for row in lines(scored)[:5]] == [
         member["consensus"] for member in line["members"]
@@ -85,11 +79,9 @@ def test_records_that_contradict_their_group_are_rejected_and_the_others_filled(
         {"resource": "tool", "action": "call", "pattern": "x"}
     ]
     written(tmp_path / "groups.jsonl", [group])
-    found = run(
-        *("consensus", str(tmp_path / "groups.jsonl"), "--rules", "skills@1.1.0"),
-        *("-o", str(tmp_path / "out.jsonl"), "--records", str(tmp_path / "records.jsonl")),
-        *("--records-output", str(tmp_path / "filled.jsonl")),
-    )
+    filled = tmp_path / "filled.jsonl"
+    more = ("--records", tmp_path / "records.jsonl", "--records-output", filled)
+    found = consensus(tmp_path, *more)
     assert found.status == 1
     assert "5 records, 2 with a consensus, 3 rejected" in found.out
     rejects = lines(tmp_path / "filled.jsonl.rejects.jsonl")
@@ -98,7 +90,7 @@ def test_records_that_contradict_their_group_are_rejected_and_the_others_filled(
         (2, "consensus-twice", "consensus"),
         (3, "group-mismatch", "submission.recommended_policy"),
     ]
-    assert len(lines(tmp_path / "filled.jsonl")) == 2
+    assert len(lines(filled)) == 2
 
 
 def test_a_bad_line_is_rejected_and_the_others_are_done(tmp_path: Path) -> None:
@@ -108,13 +100,8 @@ def test_a_bad_line_is_rejected_and_the_others_are_done(tmp_path: Path) -> None:
     long = b'{"task_id": "' + b"x" * (4 << 20) + b'"}\n'
     with (tmp_path / "groups.jsonl").open("ab") as file:
         file.write(long + b"\n[]\n")
-    output = tmp_path / "out.jsonl"
-    found = run(
-        *("consensus", str(tmp_path / "groups.jsonl"), "--rules", "skills@1.1.0"),
-        *("-o", str(output)),
-    )
-    assert found.status == 1
-    assert len(lines(output)) == 1
+    assert consensus(tmp_path).status == 1
+    assert len(lines(tmp_path / "out.jsonl")) == 1
     rejects = lines(tmp_path / "out.jsonl.rejects.jsonl")
     assert [(each["line"], each["code"]) for each in rejects] == [
         (1, "duplicate-member"),

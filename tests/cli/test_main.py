@@ -227,17 +227,10 @@ def test_an_output_that_is_full_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
-def test_an_error_output_that_is_full_is_no_crash(
-    more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["tallystick", "rules", "digest", "levitation@1.0.0", *more])
-    with (
-        Path("/dev/full").open("w") as full,
-        redirect_stderr(full),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    assert end.value.code == 2
+def test_an_error_output_that_is_full_is_no_crash(more: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        found = run("rules", "digest", "levitation@1.0.0", *more, stderr=full)
+    assert found.status == 2
 
 
 def test_a_closed_error_output_is_no_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
