@@ -34,15 +34,20 @@ def rules_with(*steps: str) -> str:
     return f"{HEAD}[allocation]\nsteps = [\n" + ",\n".join([_FIRST, *steps, _LAST]) + "\n]\n"
 
 
+def rows_of(cells: Cells) -> list[dict[str, Any]]:
+    """Rows of miners: a cell is a value of the column ``x``, or all the values of a row."""
+    return [
+        {"hotkey": key, **(value if isinstance(value, dict) else {"x": value})}
+        for key, value in cells.items()
+    ]
+
+
 def applied(
     step: str, cells: Cells, held: Cells | None = None, carry: Cells | None = None
 ) -> Allocation:
     """What an allocation comes to with one or several steps over the column ``x``."""
-    rows = [
-        {"hotkey": key, "x": value} if not isinstance(value, dict) else {"hotkey": key, **value}
-        for key, value in cells.items()
-    ]
-    return tallystick.allocate(rules_from(rules_with(step)), rows, round=held, carry=carry)
+    rules = rules_from(rules_with(step))
+    return tallystick.allocate(rules, rows_of(cells), round=held, carry=carry)
 
 
 def column(step: str, cells: Cells, held: Cells | None = None) -> dict[str, str]:

@@ -5,13 +5,12 @@ What rule sets pay over made-up histories is in `test_mechanisms`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from allocation.subnets import rules_from
-from allocation.tables import rules_with
+from allocation.tables import Cells, rows_of, rules_with
 
 import tallystick
 from tallystick.errors import RuleSetError
@@ -19,7 +18,6 @@ from tallystick.numbers.nano import NANO
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.files import weights_document
 
-Cells = Mapping[str, Any]
 REIGN = '{ name = "r", do = "reign", of = "y" }'
 
 
@@ -28,12 +26,8 @@ def history(keys: str, rounds: Iterable[Cells]) -> list[Allocation]:
     rules = rules_from(rules_with(f'{{ name = "y", do = "hold", of = "x", {keys} }}', REIGN))
     found: list[Allocation] = []
     for cells in rounds:
-        rows = [
-            {"hotkey": key, **(value if isinstance(value, dict) else {"x": value})}
-            for key, value in cells.items()
-        ]
         carry = weights_document(found[-1]) if found else None
-        found.append(tallystick.allocate(rules, rows, carry=carry))
+        found.append(tallystick.allocate(rules, rows_of(cells), carry=carry))
     return found
 
 

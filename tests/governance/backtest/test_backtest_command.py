@@ -3,16 +3,13 @@
 import json
 from pathlib import Path
 
-import click
 import pytest
-from cli.command import Finished, message_of, walk
+from cli.command import Finished, message_of
 from cli.command import run as command
 from generators import lines
 from governance.backtest.histories import few_epochs
 
 import tallystick
-from tallystick.cli.main import cli
-from tallystick_governance.backtest.comparison import BEST_BY
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -22,9 +19,6 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("history") / "records.jsonl"
     path.write_bytes(b"".join(few_epochs(lines(3, 200))))
     return path
-
-
-COMMANDS = dict(walk(cli))
 
 
 def run(*words: str | Path) -> Finished:
@@ -95,9 +89,3 @@ def test_there_must_be_something_to_choose_from(history: Path, tmp_path: Path) -
     error = refused(*words, *same, "--write-best", tmp_path / "best.toml")
     assert "no candidate of a sweep" in error
     assert not (tmp_path / "best.toml").exists()
-
-
-def test_the_choices_are_what_candidates_can_be_ordered_by() -> None:
-    option = next(each for each in COMMANDS["backtest",].params if each.name == "best_by")
-    assert isinstance(option.type, click.Choice)
-    assert tuple(option.type.choices) == tuple(BEST_BY)
