@@ -1,5 +1,6 @@
 """Every value of a back-test is what scoring the records one by one gives."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from examples import fast_rows
-from generators import SKILL_TYPES, lines
+from generators import lines
 from governance.backtest.histories import few_epochs
 
 from tallystick.numbers.nano import from_decimal
@@ -41,12 +42,18 @@ CASES = {
     "requirements": (["workflow@1.1.0", "workflow@1.0.0"], []),
 }
 Flip = dict[str, Any]
+Counted = tuple[Outcome, dict[int, dict[int, Flip]]]
 
 
 @cache
 def records() -> list[bytes]:
-    """Lines of every type, and two that are refused."""
-    return [*few_epochs(lines(5, 360)), b'{"skill_type": "workflow"}\n', b"[]\n"]
+    """Lines of every type, in whose second half miners have other slots, and two refused ones."""
+    good = [*few_epochs(lines(5, 360))]
+    for place in range(180, 360):
+        record = json.loads(good[place])
+        record["miner"]["uid"] += 1000
+        good[place] = json.dumps(record).encode() + b"\n"
+    return [*good, b'{"skill_type": "workflow"}\n', b"[]\n"]
 
 
 @pytest.fixture(
@@ -84,9 +91,7 @@ def good(results: dict[int, Result | Reject]) -> dict[int, Result]:
     }
 
 
-def counted(
-    history: Path, candidates: Sequence[Candidate]
-) -> tuple[Outcome, dict[int, dict[int, Flip]]]:
+def counted(history: Path, candidates: Sequence[Candidate]) -> Counted:
     flips = defaultdict[int, dict[int, Flip]](dict)
 
     def keep(rows: FlipRows) -> None:
@@ -103,7 +108,13 @@ def counted(
             row = {name: values[place] for name, values in columns.items()}
             flips[rows.candidate][line] = row | {"skill_type": rows.skill_type}
 
-    return BacktestRun(reader_of(history, candidates)).outcome(on_flips=keep), flips
+    outcome = BacktestRun(reader_of(history, candidates)).outcome(on_flips=keep)
+    return outcome, {position: flips[position] for position in range(len(candidates))}
+
+
+@pytest.fixture(scope="module")
+def told(history: Path, candidates: tuple[Candidate, ...]) -> Counted:
+    return counted(history, candidates)
 
 
 def nano(value: Any) -> int | None:  # noqa: ANN401  # a decimal or none
@@ -117,9 +128,9 @@ def deciding(candidate: Candidate, result: Result) -> str | None:
 
 
 def test_sums_are_those_of_scoring_one_by_one(
-    history: Path, candidates: tuple[Candidate, ...]
+    told: Counted, candidates: tuple[Candidate, ...]
 ) -> None:
-    outcome, _ = counted(history, candidates)
+    outcome, _ = told
     assert [each.identity for each in outcome.candidates] == [each.identity for each in candidates]
     for candidate, found in zip(candidates, outcome.candidates, strict=True):
         records, quality, emission = Counter[Any](), Counter[Any](), Counter[Any]()
@@ -139,9 +150,9 @@ def test_sums_are_those_of_scoring_one_by_one(
 
 
 def test_flips_and_tiers_are_those_of_comparing_one_by_one(
-    history: Path, candidates: tuple[Candidate, ...]
+    told: Counted, candidates: tuple[Candidate, ...]
 ) -> None:
-    outcome, flips = counted(history, candidates)
+    outcome, flips = told
     before = good(scored(candidates[0]))
     for place, (candidate, found) in enumerate(zip(candidates, outcome.candidates, strict=True)):
         after = good(scored(candidate))
@@ -201,9 +212,9 @@ def distance(candidate: Candidate, before: Result, after: Result) -> int | None:
 
 
 def test_what_is_missed_or_rejected_is_counted(
-    history: Path, candidates: tuple[Candidate, ...]
+    told: Counted, candidates: tuple[Candidate, ...]
 ) -> None:
-    outcome, _ = counted(history, candidates)
+    outcome, _ = told
     for candidate, found in zip(candidates, outcome.candidates, strict=True):
         results = scored(candidate)
         missed = [
@@ -221,7 +232,7 @@ def test_what_is_missed_or_rejected_is_counted(
 
 
 def test_the_form_of_the_history_does_not_matter(
-    history: Path, candidates: tuple[Candidate, ...], tmp_path: Path
+    told: Counted, history: Path, candidates: tuple[Candidate, ...], tmp_path: Path
 ) -> None:
     extract_file(history, tmp_path / "facts.parquet", installed(), chunk=150)
     folder = tmp_path / "folder"
@@ -233,7 +244,7 @@ def test_the_form_of_the_history_does_not_matter(
     extract_file(first, tmp_path / "1.parquet", installed(), chunk=90)
     (tmp_path / "1.parquet").rename(extract)
     first.unlink()
-    outcome, flips = counted(history, candidates)
+    outcome, flips = told
     for other in (tmp_path / "facts.parquet", folder):
         again, flips_again = counted(other, candidates)
         assert again.miners == outcome.miners
@@ -242,15 +253,14 @@ def test_the_form_of_the_history_does_not_matter(
         assert again.history.records == outcome.history.records
 
 
-def test_the_uid_is_that_of_the_last_record(tmp_path: Path) -> None:
-    some = list(lines(9, 400, SKILL_TYPES[:6]))
-    path = tmp_path / "some.jsonl"
-    path.write_bytes(b"".join(some))
-    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
-    outcome, _ = counted(path, candidates)
-    found = scorer_of(candidates[0]).score_many(some)
-    results = [each for each in found if isinstance(each, Result)]
-    assert {miner.hotkey: miner.uid for miner in outcome.miners} == {
-        each.miner_hotkey: each.miner_uid for each in results
-    }
-    assert [miner.hotkey for miner in outcome.miners] == sorted({r.miner_hotkey for r in results})
+def test_the_uid_is_that_of_the_last_record(
+    told: Counted, candidates: tuple[Candidate, ...]
+) -> None:
+    """Also of a record of a type that no candidate scores."""
+    miners = [json.loads(line)["miner"] for line in records()[:-2]]
+    last = {miner["hotkey"]: miner["uid"] for miner in miners}
+    results = [each for each in scored(candidates[0]).values() if isinstance(each, Result)]
+    found = {miner.hotkey: miner.uid for miner in told[0].miners}
+    hotkeys = sorted({each.miner_hotkey for each in results})
+    assert list(found.items()) == [(hotkey, last[hotkey]) for hotkey in hotkeys]
+    assert any(found[each.miner_hotkey] != each.miner_uid for each in results)
