@@ -2,16 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import attrs
 import pytest
 from audit.acme_export import FORMAT, read
 from cli.command import Finished, message_of, run
 from installed import beside, install
 
 import tallystick
+from tallystick.errors import InputError
+from tallystick_state.audit.export import Export, audit_export
 
 RULES = "reward@1.0.0"
 UIDS = {"5A": 0, "5B": 1, "5C": 2}
@@ -137,6 +141,22 @@ def test_files_that_are_no_export_are_refused(
     assert found.status == 2
     assert f"found no export of {FORMAT.name}" in message_of(found)
     assert message in message_of(found)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda _: None, "'NoneType' object has no attribute 'records'"),
+        (lambda _: sys.exit(3), "SystemExit: 3"),
+        (lambda hour: attrs.evolve(read(hour), digests=5), "found 5 for digests of Export"),
+        (lambda hour: attrs.evolve(read(hour), published={5: Decimal(1)}), "the weight 1 of 5"),
+    ],
+)
+def test_a_format_that_reads_something_else_is_named(
+    hour: Path, answer: Callable[[Path], Export], message: str
+) -> None:
+    with pytest.raises(InputError, match=rf"found no export of acme/hour \(.*{message}"):
+        audit_export(tallystick.load(RULES), attrs.evolve(FORMAT, read=answer), hour)
 
 
 @pytest.mark.parametrize(

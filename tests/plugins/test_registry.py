@@ -268,13 +268,13 @@ def _leaves() -> object:
         ("text", "found 't' in a hook's answer, expected"),
         ([None], "found None in a hook's answer, expected"),
         ([formula], "in a hook's answer, expected"),
-        (lambda: [SkillType(5, Path())], "found 5 for the name of a SkillType, expected str"),
+        (lambda: [SkillType(5, Path())], "found 5 for name of SkillType, expected str"),
         (lambda: [SkillType("", Path())], "found the skill type '', expected lower-case letters"),
-        (lambda: [SkillType("a", None)], "found None for the schema of a SkillType, expected Path"),
-        (lambda: [SkillType("a", Path(), "", (3,))], "found 3 for the requirements of a SkillType"),
+        (lambda: [SkillType("a", None)], "found None for schema of SkillType, expected Path"),
+        (lambda: [SkillType("a", Path(), "", (3,))], "found 3 for requirements of SkillType"),
         (lambda: [SkillType("a", Path(), "", None)], "expected a tuple of Requirement"),
-        (lambda: [Strategy(5, "", (), print)], "found 5 for the name of a Strategy, expected str"),
-        (lambda: [Generator(print, print, 4)], "found 4 for the checks of a Generator, expected a"),
+        (lambda: [Strategy(5, "", (), print)], "found 5 for name of Strategy, expected str"),
+        (lambda: [Generator(print, print, 4)], "found 4 for checks of Generator, expected a"),
     ],
 )
 @pytest.mark.parametrize("hook", ["formulas", "skill_types", "requirements", "rule_sets"])

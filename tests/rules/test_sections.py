@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import attrs
 import installed as sites
 import pytest
+from cli.command import run
 
-from tallystick.errors import PluginError, RuleSetError
+from tallystick.errors import RuleSetError
 from tallystick.plugins.entries import RefusedPluginError
 from tallystick.plugins.registry import Registry, installed, installed_plugins
 from tallystick.rules.compatibility import gone
@@ -319,17 +320,51 @@ def test_a_section_whose_schema_is_none_is_refused(
     assert reason in str(caught.value)
 
 
-def test_a_check_that_fails_is_told_as_a_fault_of_the_plugin(
-    tmp_path: Path, reading: Reading, section: Section[Reviews]
-) -> None:
-    def broken(*_: object) -> Iterator[Finding]:
-        raise ValueError("no moon tonight")
+def _leave(*_: object) -> NoReturn:
+    sys.exit(3)
 
-    with (
-        offering(tmp_path, attrs.evolve(section, check=broken)) as registry,
-        pytest.raises(PluginError, match=r"\[reviews\] failed: ValueError: no moon tonight"),
-    ):
-        reading(TEXT + REVIEWS, registry)
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (
+            {"check": lambda *_: [3]},
+            "the check of the section [reviews] failed: TypeError: found 3",
+        ),
+        ({"check": _leave}, "the check of the section [reviews] failed: SystemExit: 3: fix the"),
+        ({"formulas": lambda _: [4]}, "found 4, expected FormulaReference"),
+        ({"names": lambda _: {"reviews": [5]}}, "the answer for names of the section [reviews]"),
+        ({"record_group": lambda _: 6}, "found 6, expected RecordGroup"),
+        ({"prove": _leave}, "the proof of the section [reviews] failed: SystemExit: 3"),
+        ({"lines": lambda _: [7]}, "the text of the section [reviews] failed: TypeError: found 7"),
+        ({"view": lambda _: {"a": object()}}, "the view of the section [reviews] failed: "),
+    ],
+)
+def test_an_answer_that_fails_is_told_as_a_fault_of_the_plugin(
+    tmp_path: Path, section: Section[Reviews], wrong: dict[str, Any], reason: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT + REVIEWS)
+    with offering(tmp_path, attrs.evolve(section, **wrong)):
+        done = [
+            run("rules", *arguments)
+            for arguments in (
+                ("check", path),
+                ("show", path),
+                ("show", path, "--json"),
+                ("diff", path, path),
+            )
+        ]
+    assert reason in "".join(each.out + each.err for each in done)
+    assert all(each.status in {0, 1, 2} for each in done)
+
+
+@pytest.mark.parametrize(("field", "expected"), [("kind", "SectionKind"), ("schema", "Path")])
+def test_a_section_with_a_value_of_another_type_is_none(
+    section: Section[Reviews], field: str, expected: str
+) -> None:
+    with pytest.raises(TypeError, match=f"found 'a' for {field} of Section, expected {expected}"):
+        attrs.evolve(section, **{field: "a"})
 
 
 @pytest.mark.parametrize(

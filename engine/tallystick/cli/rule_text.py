@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tallystick.canonical import canonical_bytes
 from tallystick.numbers.nano import to_decimal
+from tallystick.plugins.values import all_of
 from tallystick.rules.section import sections_of
 from tallystick.scoring.value import nano_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from tallystick.rules.section import Section
     from tallystick.scoring.bound import BoundType
     from tallystick.scoring.scorer import Scorer
     from tallystick.scoring.value import Value
@@ -35,14 +38,25 @@ def view_of(scorer: Scorer) -> dict[str, Any]:
     return {
         key: value
         for section, _ in sections_of(scorer.rule_set)
-        for key, value in section.asked("the view", partial(section.view, scorer)).items()
+        for key, value in section.asked("the view", partial(_view, section, scorer)).items()
     }
+
+
+def _view(section: Section[Any], scorer: Scorer) -> Mapping[str, Any]:
+    """Return the keys that a section adds, which must be JSON."""
+    view = dict(section.view(scorer))
+    canonical_bytes(view)
+    return view
+
+
+def _lines(section: Section[Any], scorer: Scorer) -> tuple[str, ...]:
+    return all_of(str, section.lines(scorer))
 
 
 def _sections(scorer: Scorer) -> Iterator[str]:
     """Yield the lines of the sections that say something of themselves."""
     for section, _ in sections_of(scorer.rule_set):
-        yield from section.asked("the text", partial(section.lines, scorer))
+        yield from section.asked("the text", partial(_lines, section, scorer))
 
 
 def _line(text: str) -> str:

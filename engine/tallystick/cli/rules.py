@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,8 +85,9 @@ def show_command(reference: str) -> None:
     scorer = load(reference, lookup=True)
     if wants_json():
         form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
-        view = view_of(scorer)
-        print_json({"digest": scorer.digest, "canonical": form, **trees_of(scorer), **view})
+        shown = {"digest": scorer.digest, "canonical": form, **trees_of(scorer)}
+        # what a section adds takes the place of nothing
+        print_json({**shown, **view_of(scorer), **shown})
     else:
         echo(*lines_of(scorer))
 
@@ -112,7 +114,7 @@ def check_command(reference: str) -> None:
         with working("proving the formulas"):
             scorer = load(reference)
             for section, _ in sections_of(scorer.rule_set):
-                section.prove(scorer)
+                section.asked("the proof", partial(section.prove, scorer))
     except RuleSetError as error:
         if not resolved.is_readable:
             raise

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import UnionType
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
+
+_Value = TypeVar("_Value")
 
 Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 """Of attrs: the object, the field and its value."""
@@ -21,7 +23,7 @@ def of_type(kind: type | UnionType) -> Validator:
     >>> Price(3)
     Traceback (most recent call last):
       ...
-    TypeError: found 3 for the unit of a Price, expected str
+    TypeError: found 3 for unit of Price, expected str
     """
     expected = getattr(kind, "__name__", str(kind))
 
@@ -45,6 +47,19 @@ def tuple_of(kind: type) -> Validator:
     return check
 
 
+def all_of(kind: type[_Value], values: Iterable[object]) -> tuple[_Value, ...]:
+    """Return the values that a function of a plugin gives.
+
+    Raises:
+        TypeError: one has another type.
+    """
+    items = tuple(values)
+    for item in items:
+        if not isinstance(item, kind):
+            raise TypeError(f"found {item!r}, expected {kind.__name__}")
+    return items  # type: ignore[return-value]  # each was looked at
+
+
 def is_function(owner: object, field: attrs.Attribute[Any], value: object) -> None:
     """Refuse what cannot be called.
 
@@ -57,4 +72,4 @@ def is_function(owner: object, field: attrs.Attribute[Any], value: object) -> No
 
 def _other(owner: object, field: attrs.Attribute[Any], value: object, expected: str) -> str:
     name = type(owner).__name__
-    return f"found {value!r} for the {field.name} of a {name}, expected {expected}"
+    return f"found {value!r} for {field.name} of {name}, expected {expected}"

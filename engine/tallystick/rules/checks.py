@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
+from tallystick.plugins.values import all_of
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
@@ -120,15 +121,8 @@ class _Checks:
 
     def _section(self, section: Section[Any], rules: object) -> Iterator[Finding]:
         """Yield what a section finds, or else what is wrong with the formulas that it names."""
-
-        def findings() -> list[Finding]:
-            answer = list(section.check(rules, self.rule_set, self.declared, self.registry))
-            for finding in answer:
-                if not isinstance(finding, Finding):
-                    raise TypeError(f"found {finding!r}, expected a Finding")
-            return answer
-
-        mistakes = section.asked("the check", findings)
+        found = partial(section.check, rules, self.rule_set, self.declared, self.registry)
+        mistakes = section.asked("the check", lambda: all_of(Finding, found()))
         yield from mistakes
         for reference in () if mistakes else section.references(rules):
             yield from check_reference(reference, self.registry)

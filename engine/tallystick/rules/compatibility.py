@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from tallystick.rules.model import RuleSet
@@ -94,12 +93,12 @@ def _named(old: RuleSet, new: RuleSet) -> Iterator[tuple[str, Iterable[str], Ite
 
 def _sections(rules: RuleSet) -> Mapping[str, tuple[str, ...]]:
     tiers, emission = rules.tiers, rules.emission
-    named: dict[str, Iterable[str]] = {}
+    named: dict[str, tuple[str, ...]] = {}
     for section, values in sections_of(rules):
-        named |= section.asked("the answer for names", partial(section.names, values))
+        named |= section.named(values)
     return {
         "tiers.levels": () if tiers is None else tuple(level.name for level in tiers.levels),
         "tiers.thresholds": () if tiers is None else tuple(tiers.thresholds),
         "emission.factors": () if emission is None else tuple(emission.factors),
-        **{path: tuple(names) for path, names in named.items()},
+        **named,
     }

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
-from tallystick.errors import PluginError
+from tallystick.errors import PluginError, TallystickError
 from tallystick.io.documents import read_json
 from tallystick.io.json_schema import schema_defect
 from tallystick.plugins.entries import (
@@ -35,7 +35,9 @@ from tallystick.plugins.entries import (
     is_own,
     of_kind,
 )
+from tallystick.plugins.values import all_of, of_type
 from tallystick.rules.findings import one_of
+from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.model import RuleSet, SectionKind
 from tallystick.rules.schema import CORE_SCHEMA, DocumentSchema, core_schema, in_place
 
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 
     from tallystick.plugins.registry import Registry
     from tallystick.rules.findings import Finding
-    from tallystick.rules.formula_references import FormulaReference
     from tallystick.rules.schema import Declared
     from tallystick.rules.toml import KeyPath
 
@@ -108,8 +109,8 @@ class Section(Generic[T]):
         view: keys of ``rules show --json``, of a bound rule set.
     """
 
-    kind: SectionKind[T]
-    schema: Path
+    kind: SectionKind[T] = attrs.field(validator=of_type(SectionKind))
+    schema: Path = attrs.field(validator=of_type(Path))
     formulas: Callable[[T], Iterable[FormulaReference]] = _nothing
     check: Callable[[T, RuleSet, Declared, Registry], Iterable[Finding]] = _nothing
     names: Callable[[T], Mapping[str, Iterable[str]]] = _no_keys
@@ -135,12 +136,13 @@ class Section(Generic[T]):
 
         Raises:
             PluginError: the code failed.
+            TallystickError: the code refuses something.
         """
         try:
             return answer()
-        except PluginError:
+        except TallystickError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(
                 f"{what} of the section [{self.name}] failed: {failure(error)}"
             ) from error
@@ -151,7 +153,33 @@ class Section(Generic[T]):
         Raises:
             PluginError: the section's own code failed.
         """
-        return self.asked("the answer for formulas", lambda: tuple(self.formulas(rules)))
+        return self.asked(
+            "the answer for formulas", lambda: all_of(FormulaReference, self.formulas(rules))
+        )
+
+    def named(self, rules: T) -> Mapping[str, tuple[str, ...]]:
+        """Return what others name of the values of the section, by its path.
+
+        Raises:
+            PluginError: the section's own code failed.
+        """
+        return self.asked(
+            "the answer for names",
+            lambda: {path: all_of(str, names) for path, names in self.names(rules).items()},
+        )
+
+    def group(self, rules: T) -> RecordGroup | None:
+        """Return the field of records that says their group; None for none.
+
+        Raises:
+            PluginError: the section's own code failed.
+        """
+
+        def answer() -> RecordGroup | None:
+            group = self.record_group(rules)
+            return None if group is None else all_of(RecordGroup, [group])[0]
+
+        return self.asked("the answer for groups", answer)
 
     @cached_property
     def table(self) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import attrs
@@ -108,7 +108,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
 def _groups(loaded: LoadedRuleSet) -> Iterator[RecordGroup]:
     """Yield the groups of records that the sections of a rule set ask for."""
     for section, rules in sections_of(loaded.rule_set):
-        group = section.asked("the answer for groups", partial(section.record_group, rules))
+        group = section.group(rules)
         if group is not None:
             yield group
 

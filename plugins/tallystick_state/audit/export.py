@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
@@ -23,6 +23,7 @@ from tallystick.numbers.nano import NANO, publish
 from tallystick.plugins.entries import Extensions, RefusedPluginError, of_kind
 from tallystick.plugins.generator import Part
 from tallystick.plugins.registry import namespace
+from tallystick.plugins.values import is_function, of_type, tuple_of
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocation import allocate
@@ -43,10 +44,10 @@ class StatedDigest:
         found: the digest that it has.
     """
 
-    name: str
-    by: str
-    stated: str
-    found: str
+    name: str = attrs.field(validator=of_type(str))
+    by: str = attrs.field(validator=of_type(str))
+    stated: str = attrs.field(validator=of_type(str))
+    found: str = attrs.field(validator=of_type(str))
 
 
 @attrs.frozen(eq=False)
@@ -62,10 +63,10 @@ class Export:
     """
 
     records: Iterable[Part]
-    round: Part
-    published: Mapping[str, Decimal]
-    digests: Sequence[StatedDigest] = ()
-    dropped: Mapping[str, int] = attrs.field(factory=dict)
+    round: Part = attrs.field(validator=of_type(Mapping))
+    published: Mapping[str, Decimal] = attrs.field(validator=of_type(Mapping))
+    digests: Sequence[StatedDigest] = attrs.field(default=(), validator=tuple_of(StatedDigest))
+    dropped: Mapping[str, int] = attrs.field(factory=dict, validator=of_type(Mapping))
 
 
 @attrs.frozen(eq=False)
@@ -79,10 +80,10 @@ class ExportFormat:
         unproved: what does not follow where the weights are equal, each a sentence for people.
     """
 
-    name: str
-    summary: str
-    read: Callable[[Path], Export]
-    unproved: tuple[str, ...] = ()
+    name: str = attrs.field(validator=of_type(str))
+    summary: str = attrs.field(validator=of_type(str))
+    read: Callable[[Path], Export] = attrs.field(validator=is_function)
+    unproved: tuple[str, ...] = attrs.field(default=(), validator=tuple_of(str))
 
 
 def installed_formats() -> Extensions[ExportFormat]:
@@ -247,7 +248,7 @@ def _reading(form: ExportFormat, folder: Path, read: Callable[[], _Read]) -> _Re
         return read()
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         problem = f"{type(error).__name__}: {error}"
         raise InputError(f"{folder}: found no export of {form.name} ({problem})") from error
 
@@ -261,13 +262,15 @@ def _scored(scorer: Scorer, export: Export, left_out: Counter[str]) -> Iterator[
             left_out[error.code] += 1
 
 
-def _shares(published: Mapping[str, Decimal]) -> dict[str, Fraction]:
+def _shares(published: Mapping[Any, Decimal]) -> dict[str, Fraction]:
     """Return the weights that were set, as shares of all."""
     weights = {}
     for hotkey, value in published.items():
         weight = exact_of(value)
-        if weight is None or weight < 0:
-            raise ValueError(f"found the weight {value!s:.40} of {hotkey}, expected 0 or more")
+        if not isinstance(hotkey, str) or weight is None or weight < 0:
+            raise ValueError(
+                f"found the weight {value!s:.40} of {hotkey}, expected 0 or more of a text"
+            )
         weights[hotkey] = weight
     total = sum(weights.values(), Fraction(0)) or 1
     return {hotkey: weight / total for hotkey, weight in weights.items()}
