@@ -177,9 +177,11 @@ def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[D
     """
     reported: set[str] = set()
     for use in _uses(subject):
-        samples = use.samples()
+        samples, there = use.samples(), values.get(use.name, ())
         here = [answer.compared() for answer in _answers(use, samples[::-1])][::-1]
-        for record, before, after in zip(samples, values.get(use.name, ()), here, strict=False):
+        # where one takes too long, those before it have no answer here
+        first = len(samples) - len(here)
+        for record, before, after in zip(samples[first:], there[first:], here, strict=False):
             if before != after and use.fact.digest not in reported:
                 reported.add(use.fact.digest)
                 message = (

@@ -233,6 +233,23 @@ def test_one_slow_run_of_several_says_nothing(
     assert findings(kind, is_slow_at_first) == []
 
 
+def test_a_call_that_is_slow_in_one_process_alone_is_not_another_integer(
+    kind: SkillType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, spent = [0.0], [0.0]
+
+    def measures(record: Record) -> int:
+        length = len(record["submission"].get("text", ""))
+        spent[0] += seconds[0] if length else 0
+        return length
+
+    monkeypatch.setattr(time, "thread_time", lambda: spent[0])
+    subject = subject_of(kind, fact(measures))
+    values = values_of(subject)
+    seconds[0] = 1.0
+    assert list(compare(subject, values)) == []
+
+
 def test_facts_are_checked_with_the_requirements_of_a_rule_set(kind: SkillType) -> None:
     def _of_order(record: Record) -> int:
         task = record["task"]
