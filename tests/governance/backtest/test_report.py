@@ -30,6 +30,7 @@ MISSING = (
     "This report has no plots, because the extra “report” is not installed. "
     "To get them: pip install 'tallystick[report]', and run the back-test again."
 )
+SVG = "{http://www.w3.org/2000/svg}svg"
 TEMPLATES = Path(report.__file__).parent / "templates"
 RULES = ("skills@1.0.0", "skills@1.1.0")
 MINERS = 30
@@ -98,7 +99,7 @@ def test_pictures_are_svg_with_words_for_who_cannot_see_them(drawn: str) -> None
     for each in pictures:
         assert each["alt"]
         root = ET.fromstring(b64decode((each["src"] or "").partition(",")[2]))  # noqa: S314  # ours
-        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert root.tag == SVG
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -189,6 +190,9 @@ def test_a_page_of_the_most_candidates_is_no_larger_than_one_can_open(tmp_path: 
     for each in found.comparisons:
         assert f"axes.policy.weight = {each.identity.changes[0].value}" in found.text
     assert len(found.page) < 2_000_000
+    # of a sweep of one number the pictures are curves
+    pictures = plots.across(found.comparisons, expected)
+    assert [ET.fromstring(each.svg).tag for each in pictures] == [SVG] * 4  # noqa: S314  # ours
 
 
 @pytest.mark.parametrize("name", ["altair", "vl_convert"])
