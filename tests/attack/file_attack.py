@@ -27,6 +27,7 @@ from attack.hostile_lines import MINERS, mixed, of_bytes
 from attrs import field, frozen
 from cli.command import ROOT
 from state.chronicle import feed, history
+from state.signing import Key
 from trust import council
 
 import tallystick
@@ -237,7 +238,7 @@ def _trust_file(folder: Path, random: Random) -> str:
 def _wallet(folder: Path, random: Random) -> str:
     path, alice = folder / "hotkey", council.signer("alice", "sr25519")
     said = {
-        "secretSeed": f"0x{b'alice'.ljust(32, b'.').hex()}",
+        "secretSeed": f"0x{Key('alice').seed.hex()}",
         "ss58Address": council.hotkey("alice"),
     }
     # what is not read may be anything
