@@ -200,6 +200,19 @@ def test_a_source_of_miners_is_one_and_whole(
     assert message in done.err
 
 
+@pytest.mark.parametrize(
+    ("chain", "message"),
+    [("simulate://127.0.0.1:9944", "expected simulate:FILE"), ("other:x", "look at the endpoint")],
+)
+def test_a_chain_that_does_not_answer_is_told(
+    tmp_path: Path, network_file: Path, chain: str, message: str
+) -> None:
+    state = ("--state", tmp_path / "subnet.db")
+    assert run("state", "init", "--rules", "skills@1.0.0", *state).status == 0
+    done = run("miner", "sync", "--chain", chain, "--network", network_file, *state)
+    assert message in message_of(done)
+
+
 def test_the_seed_of_a_group_is_the_hash_of_a_finalized_block(
     tmp_path: Path, network_file: Path, url: str, control: SharedChain
 ) -> None:

@@ -287,6 +287,21 @@ async def test_a_full_intake_is_told_until_an_epoch_is_closed(
         assert "intake-full" not in told(validator)
 
 
+async def test_an_exchange_that_cannot_write_is_told_while_it_cannot(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    of = network("[exchange]\ncommit_by = 1\nvote_by = 2\n")
+    blocking = tmp_path / "daemon" / "exchange" / "0"
+    async with Validator(state, of, chain.as_hotkey(ALICE), tmp_path / "daemon") as validator:
+        blocking.write_text("a file in place of a folder")
+        chain.advance(EPOCH_BLOCKS + LAG)
+        await validator.step()
+        assert str(blocking) in told(validator)["peers"].message
+        blocking.unlink()
+        await validator.step()
+        assert "peers" not in told(validator)
+
+
 async def test_a_slot_that_is_taken_over_before_the_reveal_is_told_until_another_row_is_committed(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
