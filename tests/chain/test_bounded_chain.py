@@ -25,6 +25,20 @@ def test_a_call_that_hangs_ends_with_its_connection() -> None:
     assert chain.head() == view.head()
 
 
+def test_a_node_that_is_gone_leaves_its_connection() -> None:
+    def gone() -> None:
+        raise ChainError("gone", Refusal.UNREACHABLE)
+
+    view, closed = subnet().as_hotkey(VALIDATOR), threading.Event()
+    fails = Answering(view, {"head": gone, "close": closed.set})
+    connections: Iterator[Any] = iter([fails, view])
+    chain = BoundedChain(lambda: next(connections))
+    with pytest.raises(ChainError, match="gone"):
+        chain.head()
+    closed.wait()
+    assert chain.head() == view.head()
+
+
 def test_an_unknown_outcome_leaves_its_connection() -> None:
     view, closed = subnet().as_hotkey(VALIDATOR), threading.Event()
     calls: dict[str, Callable[..., object]] = {
