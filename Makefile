@@ -127,6 +127,7 @@ docs: $(TEST) ## Build the pages as a site, into build/docs.
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -d build/docs.trees docs build/docs
 
 bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
+	$(BIN)/python tests/benchmarks/score.py
 	$(BIN)/python tests/benchmarks/startup.py
 	$(BIN)/python tests/benchmarks/rounds.py
 	$(BIN)/python tests/benchmarks/history.py

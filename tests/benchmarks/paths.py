@@ -10,17 +10,15 @@ from typing import Any
 
 import attrs
 import by_hand
+import floats
 
 import tallystick
 from tallystick.plugins.registry import installed
-from tallystick.records.decoding import Decoder
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.results import ChunkScorer, wanted_by
+from tallystick.scoring.facts.results import ChunkScorer
 from tallystick.scoring.facts.run import extract_file
-from tallystick.scoring.facts.source import FactsSource
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
@@ -145,30 +143,11 @@ def judged(inputs: Inputs, _: Told) -> Found:
         return min(JUDGED, inputs.rows), by_hand.judged(islice(file, JUDGED), judges())
 
 
-def decoded(inputs: Inputs, _: Told) -> Found:
-    """The first records, decoded and validated, each let go as scoring does."""
-    decoder = Decoder({name: bound.schema for name, bound in scorer().types.items()})
-    with inputs.records.open("rb") as file:
-        for line in islice(file, LOOPED):
-            decoder.decode(line, 1)
-    return min(LOOPED, inputs.rows), None
-
-
-def one_by_one(inputs: Inputs, _: Told) -> Found:
-    """The first records, each for itself."""
-    with inputs.records.open("rb") as file:
-        for line in islice(file, JUDGED):
-            scorer().score(line)
-    return min(JUDGED, inputs.rows), None
-
-
-def scored(
-    executor: Callable[[], Executor] | None, inputs: Inputs, told: Told, form: str = "parquet"
-) -> Found:
+def scored(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -> Found:
     """Records to a file of results."""
-    out, by = inputs.output(f"results.{form}"), None if executor is None else executor()
+    out, by = inputs.output("results.parquet"), None if executor is None else executor()
     receipt = scorer().score_file(inputs.records, out, progress=told, executor=by)
-    return inputs.rows, f"results.{form} {receipt.output_digest}"
+    return inputs.rows, f"results {receipt.output_digest}"
 
 
 def taken(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -> Found:
@@ -179,10 +158,8 @@ def taken(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -
 
 
 def read(inputs: Inputs, _: Told) -> Found:
-    """Facts, only read, as results need them."""
-    catalogs, wanted = catalog_of(scorer().registry), wanted_by(scorer())
-    chunks = (chunk.facts(catalogs, wanted) for chunk in FactsSource(inputs.facts))
-    return sum(batch.lines for batch in chunks), None
+    """Facts, only read."""
+    return sum(batch.lines for batch in floats.batches(inputs.facts, scorer())), None
 
 
 def in_memory(inputs: Inputs, _: Told) -> Found:
@@ -208,10 +185,16 @@ def reported(number: int, inputs: Inputs, told: Told) -> Found:
     return number * inputs.rows, None
 
 
+def by_numpy(number: int, inputs: Inputs, _: Told) -> Found:
+    """Facts under many candidates, in floats."""
+    return number * inputs.rows, floats.numpy_backtest(inputs.facts, candidates(number))
+
+
 JUDGES, LOOP = "json, jsonschema, attrs, float loop", "json, float loop, no validation"
+NUMPY = "NumPy floats"
 SCORED, FACTS = "JSONL → results Parquet", "JSONL → facts Parquet"
 TWO = f"{SCORED}, 2 processes"
-READING, ONE, MANY = "reading alone", "1 candidate", "64 candidates"
+MANY = "64 candidates"
 _HAND = {"× jsonschema": JUDGES, "× float loop": LOOP}
 _ALONE, _LOCAL = "× one process", "× 2 processes"
 PARTS = {
@@ -220,10 +203,6 @@ PARTS = {
         [
             Way(JUDGES, judged),
             Way(LOOP, looped, against={"× jsonschema": JUDGES}),
-            Way("decoding and validating", decoded, against=_HAND),
-            Way("one record at a time", one_by_one, against=_HAND),
-            Way("JSONL → results CSV", partial(scored, None, form="csv"), against=_HAND),
-            Way("JSONL → results JSONL", partial(scored, None, form="jsonl"), against=_HAND),
             Way(SCORED, partial(scored, None), against=_HAND),
             Way(TWO, partial(scored, lambda: Local(2)), 2, {**_HAND, _ALONE: SCORED}),
             Way(
@@ -245,28 +224,30 @@ PARTS = {
     "facts": Part(
         "From facts, in memory",
         [
-            Way(READING, read),
-            Way("facts → scored", in_memory, against={"× reading": READING}),
+            Way("reading alone", read),
+            Way(NUMPY, lambda i, _: (i.rows, floats.numpy_total(i.facts, scorer()))),
+            Way("facts → scored", in_memory, against={"× NumPy": NUMPY}),
         ],
     ),
     "backtest": Part(
         "Back-test",
         [
-            Way(ONE, partial(counted, 1, 1)),
+            Way(f"{NUMPY}, {MANY}", partial(by_numpy, MOST), most=10**6),
+            Way("1 candidate", partial(counted, 1, 1)),
             Way("8 candidates", partial(counted, SOME, 1)),
-            Way(MANY, partial(counted, MOST, 1), against={"× one candidate": ONE}),
+            Way(MANY, partial(counted, MOST, 1), against={"× NumPy": f"{NUMPY}, {MANY}"}),
             Way(
                 f"{MANY}, 2 processes",
                 partial(counted, MOST, 2),
                 2,
-                {_ALONE: MANY},
+                {"× NumPy": f"{NUMPY}, {MANY}", _ALONE: MANY},
                 10**6,
                 once=True,
             ),
             Way(
                 f"{MANY}, with flips and report",
                 partial(reported, MOST),
-                against={_ALONE: MANY},
+                against={"× NumPy": f"{NUMPY}, {MANY}"},
                 most=10**6,
                 once=True,
             ),

@@ -9,11 +9,12 @@ import pytest
 pytestmark = pytest.mark.nightly
 
 FOLDER = Path(__file__).parent
-SHARED = {"by_hand.py", "paths.py"}
+SHARED = {"by_hand.py", "floats.py", "paths.py"}
 """Modules that several benchmarks import."""
 SMALL = {
-    "history.py": ("--tiny", "--repeats", "1"),
+    "history.py": ("--tiny", "--repeats", "1", "--part", "facts", "--part", "backtest"),
     "rounds.py": ("200", "1"),
+    "score.py": ("200",),
 }
 """How one is made small that has no ``--tiny``, or takes long with it."""
 FILES = {path.name for path in FOLDER.glob("*.py") if not path.name.startswith("test_")}
