@@ -339,9 +339,14 @@ def test_a_stranger_brings_a_source_of_rules(offered: Path) -> None:
             "    yield 5",
             "found 5 from acme_hail:oracle, expected one",
         ),
+        (
+            "    yield rules",
+            "    raise SystemExit(0)\n    yield rules",
+            "acme_hail:oracle failed: SystemExit: 0: fix the plugin",
+        ),
     ],
 )
-def test_a_source_of_another_kind_is_told_by_name(
+def test_a_source_of_another_kind_or_of_none_is_told_by_name(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert old in ORACLE

@@ -40,6 +40,13 @@ _COLLECTION = (100_000, 20, 100)
 """Thresholds of the garbage collector: new objects before it looks at those of each age."""
 
 
+class _AskedToEndError(KeyboardInterrupt):
+    """A signal asks the run to end; its number is the argument.
+
+    It goes through all that survives a failure, or an exit, of a plugin's code, as Ctrl-C does.
+    """
+
+
 @click.group(
     cls=OpenGroup,
     params=[*log.options()],
@@ -85,7 +92,9 @@ def _run() -> None:
         if isinstance(stop.__cause__, EOFError):
             raise stop.__cause__ from None
         log.complain("stopped")
-        sys.exit(128 + signal.SIGINT)
+        cause = stop.__cause__
+        number = cause.args[0] if isinstance(cause, _AskedToEndError) else signal.SIGINT
+        sys.exit(128 + number)
     except click.ClickException as error:
         if log.is_json():
             log.complain(error.format_message())
@@ -149,7 +158,7 @@ def _unwind_when_asked_to_end() -> None:
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
-    sys.exit(128 + number)
+    raise _AskedToEndError(number)
 
 
 def _give_up(error: OSError) -> NoReturn:

@@ -15,7 +15,7 @@ home of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from tallystick.cli.command import AnswerCommand
 from tallystick.cli.rows import installed_commands
 from tallystick.errors import PluginError
 from tallystick.plugins.commands import INPUT, SOURCE, VALUE, CommandOption, value_of
+from tallystick.plugins.entries import failure
 
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
@@ -46,10 +47,24 @@ class PluginOption(click.Option):
         """Call the home of the option.
 
         Raises:
-            PluginError: it cannot be imported.
+            PluginError: it cannot be imported, or ends the process.
         """
         function: Callable[..., Any] = value_of(self.owner, self.row.home)  # type: ignore[assignment]  # called as the kind says
-        return function(*arguments)
+        with self.asked():
+            return function(*arguments)
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Run code of the home, which must not end the command as if it were done.
+
+        Raises:
+            PluginError: it ends the process.
+        """
+        try:
+            yield
+        except SystemExit as end:
+            message = f"plugin {self.owner!r}: {self.row.home} failed: {failure(end)}"
+            raise PluginError(message) from end
 
     def wrong_answer(self, answer: object, expected: str) -> PluginError:
         """Return the error for an answer of the home that is of another kind."""
@@ -89,7 +104,9 @@ class PluginOptions:
         source = option.home(self._given[option], on_command_line(reference), held)
         if not isinstance(source, AbstractContextManager):
             raise option.wrong_answer(source, "a context manager")
-        with source as scorer:
+        with ExitStack() as opened:
+            with option.asked():
+                scorer = opened.enter_context(source)
             from tallystick.scoring.scorer import Scorer
 
             if not isinstance(scorer, Scorer):

@@ -22,6 +22,7 @@ import attrs
 from tallystick.diagnostics import SEVERITIES, Severity
 from tallystick.numbers.nano import publish, to_text
 from tallystick.plugins.entries import NAME_TAKEN, RefusedPluginError, is_own, of_kind
+from tallystick.plugins.values import is_function
 from tallystick.rules.findings import Finding
 from tallystick.rules.model import SectionKind
 from tallystick.rules.toml import KeyPath
@@ -38,6 +39,7 @@ _TEXTS = ("summary", "documentation", "remedy")
 
 Find = Callable[[Scorer], Iterable[Finding]]
 Compare = Callable[[Scorer, Scorer], Iterable[Finding]]
+_FUNCTION = attrs.validators.optional(is_function)
 """Finds what is wrong in a newer rule set, the second, beside an older one; paths are of the newer.
 
 Of what is gone, the path is that of the nearest table that is left.
@@ -116,9 +118,9 @@ class Check:
     summary: str
     documentation: str = attrs.field(kw_only=True)
     remedy: str = attrs.field(kw_only=True)
-    find: Find | None = attrs.field(kw_only=True, default=None)
+    find: Find | None = attrs.field(kw_only=True, default=None, validator=_FUNCTION)
     figures: tuple[Figure, ...] = attrs.field(kw_only=True, default=())
-    compare: Compare | None = attrs.field(kw_only=True, default=None)
+    compare: Compare | None = attrs.field(kw_only=True, default=None, validator=_FUNCTION)
     on_request: bool = attrs.field(kw_only=True, default=False)
 
     def figure(self, name: str) -> Figure:

@@ -347,7 +347,7 @@ def _made(
                 canonical_bytes(
                     [escaped(finding.message), finding.evidence, SEVERITIES.index(finding.severity)]
                 )
-        except Exception as error:  # noqa: BLE001  # whatever it raises, the other checks are made
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the other checks are made
             refused[check.code] = f"it failed: {failure(error)}"
         else:
             findings += found

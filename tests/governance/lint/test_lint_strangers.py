@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,10 +148,14 @@ UNSOUND = {
         STEEP.replace("An axis that outweighs all others.", ""),
         "found the documentation '' of acme/too-heavy, expected a sentence",
     ),
+    "no-function": (
+        f"import attrs\n{STEEP}LINTS = (attrs.evolve(too_heavy, find=5),)",
+        "found 5 for find of Check, expected a function",
+    ),
 }
 
 
-@pytest.mark.parametrize(("text", "why"), fast_rows(UNSOUND.values(), 0, 2, 7), ids=UNSOUND)
+@pytest.mark.parametrize(("text", "why"), fast_rows(UNSOUND.values(), 0, 2, 7, 9), ids=UNSOUND)
 def test_lints_that_cannot_be_used_are_told_and_the_rest_works(
     site: Path, rules: Path, text: str, why: str
 ) -> None:
@@ -173,6 +178,7 @@ def test_lints_that_cannot_be_used_are_told_and_the_rest_works(
 
 FAILING = {
     "raises": ("raise ZeroDivisionError('of acme')", "ZeroDivisionError: of acme"),
+    "ends": ("raise SystemExit(0)", "SystemExit: 0"),
     "no-finding": ("yield 'heavy'", "AttributeError"),
     "no-list": ("return 7", "TypeError"),
     "figure": ('yield Finding(("axes",), "heavy", {"weight": "much"})', "ValueError"),
@@ -199,6 +205,19 @@ def test_a_lint_that_fails_is_told_and_the_rest_works(
     assert why in refused["reason"]
     assert found.json()["findings"] == own["findings"]
     assert "Traceback" not in found.err
+
+
+def test_a_signal_ends_the_run_though_a_lint_s_own_exit_does_not(site: Path, rules: Path) -> None:
+    body = "import os, signal; os.kill(os.getpid(), signal.SIGTERM); yield from ()"
+    start, end = STEEP.index("    for name, bound"), STEEP.index("\n\n@comparison")
+    offer(site, f"{STEEP[:start]}    {body}\n{STEEP[end:]}")
+    installed_lints.cache_clear()
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        found = run("rules", "lint", rules)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (found.status, found.err.strip()) == (128 + signal.SIGTERM, "error: stopped")
 
 
 def test_every_code_of_the_linter_s_own_is_its_own() -> None:
