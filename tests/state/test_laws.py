@@ -224,9 +224,9 @@ class Lives(RuleBasedStateMachine):
         """The log leads to the state, and who was fed in order, without late answers, has it."""
         if not hasattr(self, "ledger"):
             return
-        verify(self.ledger)
-        self.lived_in_order()
-        self.folder.cleanup()
+        with self.folder:
+            verify(self.ledger)
+            self.lived_in_order()
 
     def lived_in_order(self) -> None:
         """Live again, each epoch as one file, and without the answers that came late if drawn."""
