@@ -99,8 +99,8 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         print_text(render.as_markdown(name, scorer.digest, answers, most))
     else:
         print_text(render.as_text(name, answers, verbose=verbose))
-    if outcome.is_stopped:
-        raise click.Abort
+    if outcome.stopped is not None:
+        raise click.Abort from outcome.stopped
     failed = {"counterexample", "undecided"} if strict else {"counterexample"}
     sys.exit(1 if any(answer.status in failed for answer in answers) else 0)
 

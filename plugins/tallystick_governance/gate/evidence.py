@@ -123,8 +123,8 @@ class Evidence:
             budget=self.measure.proof_steps * _MILLION,
             left_out=left_out,
         )
-        if outcome.is_stopped:
-            raise KeyboardInterrupt
+        if outcome.stopped is not None:
+            raise outcome.stopped
         return outcome.answers
 
     @property

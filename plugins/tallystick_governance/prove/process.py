@@ -29,11 +29,11 @@ class Outcome:
 
     Attributes:
         answers: in the order of the questions; undecided where there was no answer.
-        is_stopped: whether the user ended it before the last answer.
+        stopped: what ended it before the last answer, such as Ctrl-C; None where nothing did.
     """
 
     answers: tuple[Answer, ...]
-    is_stopped: bool = False
+    stopped: KeyboardInterrupt | None = None
 
 
 @attrs.define
@@ -80,7 +80,7 @@ def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
         TallystickError: as of `prove`; or the other process cannot work.
     """
     questions = outline(scorer, only, left_out)
-    received, is_stopped = dict[int, Answer](), False
+    received, stopped = dict[int, Answer](), None
     reason = f"{TIME}: the {seconds:g} seconds were over before it was answered"
     try:
         if seconds > 0:
@@ -91,13 +91,13 @@ def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
                     progress(len(received), len(questions))
     except WorkerEndedError as error:
         reason = str(error)
-    except KeyboardInterrupt:
-        is_stopped, reason = True, f"{STOPPED}: it was not answered before the end"
+    except KeyboardInterrupt as stop:
+        stopped, reason = stop, f"{STOPPED}: it was not answered before the end"
     replies = (
         received.get(position) or attrs.evolve(question, reason=reason)
         for position, question in enumerate(questions)
     )
-    return Outcome(tuple(replies), is_stopped)
+    return Outcome(tuple(replies), stopped)
 
 
 def _replies(

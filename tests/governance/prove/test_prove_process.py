@@ -46,7 +46,7 @@ def test_the_answers_are_those_of_one_process() -> None:
     scorer, told = tallystick.load(WORKFLOW), list[tuple[int, int]]()
     found = prove_within(scorer, 10**6, progress=lambda *each: told.append(each))
     assert found.answers == prove(scorer)
-    assert not found.is_stopped
+    assert found.stopped is None
     assert told == [(number, len(told)) for number in range(1, len(found.answers) + 1)]
 
 
@@ -88,10 +88,13 @@ def test_when_the_time_is_over_what_was_answered_stays() -> None:
 
 
 @pytest.mark.nightly
-def test_ctrl_c_keeps_what_was_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_keeps_what_was_answered(
+    ends: signal.Signals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def interrupted(number: int, _total: int) -> None:
         if number == 2:
-            raise KeyboardInterrupt
+            signal.raise_signal(ends)
 
     @contextmanager
     def bar(_doing: str) -> Iterator[Progress]:
@@ -100,7 +103,7 @@ def test_ctrl_c_keeps_what_was_answered(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(rules_prove, "progress_bar", bar)
     saved = tmp_path / "saved.jsonl"
     done = run(*ENDLESS, "--json", "--save", saved)
-    assert done.status == 128 + signal.SIGINT
+    assert done.status == 128 + ends
     assert done.err == "error: stopped\n"
     results = done.json()["results"]
     assert [each["status"] for each in results[:2]] == ["proved", "proved"]
@@ -109,7 +112,7 @@ def test_ctrl_c_keeps_what_was_answered(monkeypatch: pytest.MonkeyPatch, tmp_pat
     }
     assert saved.read_bytes() == b""
     shown = run(*ENDLESS)
-    assert shown.status == 128 + signal.SIGINT
+    assert shown.status == 128 + ends
     assert "  proved  counterexample  undecided\n" in shown.out
 
 
@@ -121,7 +124,7 @@ def test_what_the_search_refutes_comes_before_any_question_that_may_not_end() ->
 
     scorer = tallystick.load("workflow@1.0.0")
     found = prove_within(scorer, 10**6, progress=interrupted)
-    assert found.is_stopped
+    assert found.stopped is not None
     assert _questions(found.answers) == _questions(outline(scorer))
     refuted = [each for each in found.answers if each.status == "counterexample"]
     # they are not the first questions
