@@ -201,7 +201,7 @@ class Route:
 
     @property
     def sentence(self) -> str:
-        """What it answers."""
+        """The sentence that says what it answers: its function's docstring begins with it."""
         return " ".join((getdoc(self.answer) or "").partition("\n\n")[0].split())
 
 

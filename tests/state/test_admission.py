@@ -1,4 +1,4 @@
-"""What a state refuses: a message with the line, and nothing has changed.
+"""Records that a state refuses: a message with the line, and nothing has changed.
 
 That every code is given where it should is in the vectors.
 """

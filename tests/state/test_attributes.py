@@ -98,7 +98,7 @@ def said(epoch: int, **changes: Any) -> dict[str, Any]:  # noqa: ANN401  # of a 
 def allocated(
     scorer: Scorer, lines: Sequence[Record], told: Mapping[str, Any], carry: Allocation | None
 ) -> Allocation:
-    """What `tallystick.allocate` makes of the rounds of an epoch, one after the other."""
+    """Weights that `tallystick.allocate` makes of the rounds of an epoch, one after the other."""
     for number in sorted({line["round"] for line in lines}):
         units = defaultdict[tuple[str, str], list[str]](list)
         for found in scorer.score_many([line for line in lines if line["round"] == number]):

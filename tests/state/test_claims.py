@@ -209,7 +209,7 @@ PASSED = [
     *made(Rank.IMPORTED, range(8)),
     *made(Rank.IMPORTED, range(2), 1),
 ]
-"""Of a round more than may be; those that are refused do not count in the epoch."""
+"""More claims of a round than may be; those that are refused do not count in the epoch."""
 CLAIMS = {
     "first": st.lists(said(), max_size=24),
     "later": st.lists(said(), max_size=8),

@@ -89,10 +89,10 @@ def _run() -> None:
         sys.exit(cli.main(prog_name="tallystick", standalone_mode=False))
     except click.exceptions.Abort as stop:
         # click takes any EOFError for an end of input at a prompt, and no command prompts
-        if isinstance(stop.__cause__, EOFError):
-            raise stop.__cause__ from None
-        log.complain("stopped")
         cause = stop.__cause__
+        if isinstance(cause, EOFError):
+            raise cause from None
+        log.complain("stopped")
         number = cause.args[0] if isinstance(cause, _AskedToEndError) else signal.SIGINT
         sys.exit(128 + number)
     except click.ClickException as error:

@@ -39,11 +39,11 @@ _TEXTS = ("summary", "documentation", "remedy")
 
 Find = Callable[[Scorer], Iterable[Finding]]
 Compare = Callable[[Scorer, Scorer], Iterable[Finding]]
-_FUNCTION = attrs.validators.optional(is_function)
 """Finds what is wrong in a newer rule set, the second, beside an older one; paths are of the newer.
 
 Of what is gone, the path is that of the nearest table that is left.
 """
+_FUNCTION = attrs.validators.optional(is_function)
 
 
 @attrs.frozen

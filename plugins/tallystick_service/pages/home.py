@@ -11,7 +11,7 @@ from tallystick_service.route import Question, Route
 
 @partial(Route, "/", "epochs")
 def _home(question: Question) -> Response:
-    """What is here."""
+    """The first page, which leads to the others."""
     queries = question.queries
     epoch = queries.state.epoch
     rules = {name: timeline.at(epoch) for name, timeline in queries.in_force.lines.items()}

@@ -166,7 +166,7 @@ def _shown(standing: TypeStanding, own: Collection[str]) -> TypeStanding:
 
 @partial(Route, "/miners/{hotkey}", "miner")
 def _miner(question: Question) -> Response:
-    """What one miner is paid, the steps that lead there, and where it stands."""
+    """The pay of one miner, the steps that lead there, and where it stands."""
     hotkey = question.text("hotkey")
     return question.page(
         "miner.html",

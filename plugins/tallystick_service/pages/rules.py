@@ -53,7 +53,7 @@ def _choices(known: Mapping[str, StateRules]) -> list[tuple[str, str]]:
     ),
 )
 def _difference(question: Question) -> Response:
-    """What two rule sets differ in, and what that can do to a score."""
+    """The differences of two rule sets, and what they can do to a score."""
     in_force = question.queries.in_force
     known = _choices(known_rules(in_force))
     old, new = question.text("old"), question.text("new")

@@ -269,7 +269,7 @@ def _shares(published: Mapping[Any, Decimal]) -> dict[str, Fraction]:
         weight = exact_of(value)
         if not isinstance(hotkey, str) or weight is None or weight < 0:
             raise ValueError(
-                f"found the weight {value!s:.40} of {hotkey}, expected 0 or more of a text"
+                f"found the weight {value!s:.40} of {hotkey}, expected 0 or more, of a hotkey"
             )
         weights[hotkey] = weight
     total = sum(weights.values(), Fraction(0)) or 1

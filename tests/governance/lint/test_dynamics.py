@@ -97,7 +97,7 @@ FAIL = "multiply = 0.95"
 
 
 def effect(add: int, multiply: int, reputation: Fraction) -> Fraction:
-    """What a band changes: hundredths that it adds, and by which it multiplies."""
+    """The change by a band: hundredths that it adds, and by which it multiplies."""
     return reputation * (Fraction(multiply, 100) - 1) + Fraction(add, 100)
 
 
